@@ -1,0 +1,11 @@
+/** @type {import('jest').Config} */
+export default {
+  rootDir: '.',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '\\.ts$': '<rootDir>/test/support/strip-types.mjs' },
+  injectGlobals: false,
+  testTimeout: 120_000,
+  maxWorkers: 2,
+}
