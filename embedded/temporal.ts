@@ -1,0 +1,101 @@
+import { Connection } from '@temporalio/client'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type RunningProcess, startProcess } from './process.ts'
+import { until } from './until.ts'
+
+/** Where the Temporal development server keeps its data and how it is reached. */
+export interface TemporalSettings {
+  /** The path of the Temporal CLI. */
+  readonly program: string
+  readonly port: number
+  readonly databaseFile: string
+  readonly logFile: string
+  /** The web UI; left out, there is none. */
+  readonly ui?: { readonly port: number; readonly codecEndpoint: string }
+  readonly namespace?: string
+}
+
+/** A running Temporal development server. */
+export interface Temporal extends RunningProcess {
+  readonly address: string
+}
+
+/** The namespace of all our workflows. */
+export const NAMESPACE = 'certwright'
+
+/** The search attributes that the workflows set, all of type Keyword. */
+export const SEARCH_ATTRIBUTES = ['CertRealmId', 'CertPolicyId', 'CertReqState', 'CertKind'] as const
+
+const READY_MS = 60_000
+const RETENTION_SECONDS = 72 * 3600
+const KEYWORD = 2 // INDEXED_VALUE_TYPE_KEYWORD of Temporal's interface
+const ALREADY_EXISTS = 6 // gRPC status
+
+const DYNAMIC_CONFIGURATION = [
+  'system.enableActivityEagerExecution=true',
+  'matching.numTaskqueueReadPartitions=1',
+  'matching.numTaskqueueWritePartitions=1',
+  'frontend.rps=20000',
+  'frontend.namespaceRPS=20000',
+  'history.rps=20000',
+  'matching.rps=20000',
+]
+
+const uiArguments = (ui: TemporalSettings['ui']) =>
+  ui
+    ? ['--ui-ip', '127.0.0.1', '--ui-port', `${ui.port}`, '--ui-disable-news-fetch', '--ui-codec-endpoint', ui.codecEndpoint]
+    : ['--headless']
+
+const serverArguments = ({ port, databaseFile, ui, namespace = NAMESPACE }: TemporalSettings) => [
+  ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--namespace', namespace],
+  ...['--db-filename', databaseFile, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'],
+  ...['--log-level', 'warn', '--log-format', 'json'],
+  ...uiArguments(ui),
+  ...SEARCH_ATTRIBUTES.flatMap(name => ['--search-attribute', `${name}=Keyword`]),
+  ...DYNAMIC_CONFIGURATION.flatMap(value => ['--dynamic-config-value', value]),
+]
+
+const tolerateExisting = (error: unknown) => {
+  if ((error as { code?: number }).code !== ALREADY_EXISTS) throw error
+}
+
+const addMissingAttributes = async (connection: Connection, namespace: string) => {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
+  const missing = SEARCH_ATTRIBUTES.filter(name => !(name in customAttributes))
+  if (missing.length === 0) return
+  const searchAttributes = Object.fromEntries(missing.map(name => [name, KEYWORD]))
+  await connection.operatorService.addSearchAttributes({ namespace, searchAttributes }).catch(tolerateExisting)
+}
+
+/** Makes the namespace and its search attributes on any Temporal server; what is there already stays. */
+export const prepareTemporal = async (address: string, namespace: string = NAMESPACE): Promise<void> => {
+  const connection = await Connection.connect({ address, connectTimeout: 2000 })
+  try {
+    const workflowExecutionRetentionPeriod = { seconds: RETENTION_SECONDS as unknown as Long }
+    await connection.workflowService
+      .registerNamespace({ namespace, workflowExecutionRetentionPeriod })
+      .catch(tolerateExisting)
+    await addMissingAttributes(connection, namespace)
+  } finally {
+    await connection.close()
+  }
+}
+
+/** Starts the Temporal development server and waits until its namespace can be used. */
+export const startTemporal = async (settings: TemporalSettings): Promise<Temporal> => {
+  mkdirSync(dirname(settings.databaseFile), { recursive: true })
+  const server = startProcess({
+    name: 'Temporal',
+    command: [settings.program, ...serverArguments(settings)],
+    logFile: settings.logFile,
+  })
+  const address = `127.0.0.1:${settings.port}`
+  await until({ part: server, patienceMs: READY_MS }, () => prepareTemporal(address, settings.namespace)).catch(
+    async error => {
+      await server.stop()
+      throw error
+    },
+  )
+  return { ...server, address }
+}

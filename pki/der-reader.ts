@@ -1,0 +1,189 @@
+// A strict reader of DER (ITU-T X.690): definite, shortest lengths; every error is a DerError, which the parser of each
+// noun turns into its own Failure.
+import { tags } from './der.ts'
+
+/** The octets are not the DER that was expected. */
+export class DerError extends Error {
+  override readonly name = 'DerError'
+}
+
+/** One value inside a buffer; `raw` and `content` are views, not copies. */
+export class DerValue {
+  readonly tag: number
+  readonly #bytes: Buffer
+  readonly #start: number
+  readonly #contentStart: number
+  readonly end: number
+
+  constructor(bytes: Buffer, start: number, limit: number) {
+    const tag = bytes[start]
+    if (tag === undefined || start >= limit || (tag & 0x1f) === 0x1f) throw new DerError('No readable tag')
+    const { length, size } = readLength(bytes, start + 1, limit)
+    this.tag = tag
+    this.#bytes = bytes
+    this.#start = start
+    this.#contentStart = start + 1 + size
+    this.end = this.#contentStart + length
+    if (this.end > limit) throw new DerError('The value is longer than its surroundings')
+  }
+
+  /** The whole encoding. */
+  get raw(): Buffer {
+    return this.#bytes.subarray(this.#start, this.end)
+  }
+
+  /** The content octets. */
+  get content(): Buffer {
+    return this.#bytes.subarray(this.#contentStart, this.end)
+  }
+
+  /** The values inside a constructed value. */
+  get children(): DerValue[] {
+    if ((this.tag & 0x20) === 0) throw new DerError('A constructed value was expected')
+    const values: DerValue[] = []
+    for (let offset = this.#contentStart; offset < this.end; offset = values.at(-1)?.end ?? this.end)
+      values.push(new DerValue(this.#bytes, offset, this.end))
+    return values
+  }
+}
+
+function readLength(bytes: Buffer, offset: number, limit: number): { length: number; size: number } {
+  const first = bytes[offset]
+  if (first === undefined || offset >= limit) throw new DerError('The length is missing')
+  if (first < 0x80) return { length: first, size: 1 }
+  const count = first & 0x7f
+  if (count === 0 || count > 4 || offset + count >= limit) throw new DerError('The length is not DER')
+  const length = bytes.readUIntBE(offset + 1, count)
+  if (length < 0x80 || length < 2 ** (8 * (count - 1))) throw new DerError('The length is not the shortest')
+  return { length, size: 1 + count }
+}
+
+/** Reads exactly one value that fills the buffer. */
+export function readDer(bytes: Buffer, tag?: number): DerValue {
+  const value = new DerValue(bytes, 0, bytes.length)
+  if (value.end !== bytes.length) throw new DerError('Octets follow the value')
+  return tag === undefined ? value : expectTag(value, tag)
+}
+
+/** The value itself when it is there and has the tag. */
+export function expectTag(value: DerValue | undefined, tag: number): DerValue {
+  if (value?.tag !== tag) throw new DerError(`Tag ${tag} was expected, not ${value?.tag ?? 'nothing'}`)
+  return value
+}
+
+/** The values of a SEQUENCE. */
+export const readSequence = (value: DerValue | undefined): DerValue[] => expectTag(value, tags.sequence).children
+
+/** The values of a SET. */
+export const readSet = (value: DerValue | undefined): DerValue[] => expectTag(value, tags.set).children
+
+/** The content of an OCTET STRING. */
+export const readOctetString = (value: DerValue | undefined): Buffer => expectTag(value, tags.octetString).content
+
+/** The octets of a BIT STRING without unused bits. */
+export function readBitString(value: DerValue | undefined): Buffer {
+  const { content } = expectTag(value, tags.bitString)
+  if (content[0] !== 0) throw new DerError('A bit string of whole octets was expected')
+  return content.subarray(1)
+}
+
+/** The content octets of an INTEGER in its shortest form (two's complement). */
+export function readInteger(value: DerValue | undefined): Buffer {
+  const { content } = expectTag(value, tags.integer)
+  const [first, second] = content
+  if (first === undefined) throw new DerError('The integer is empty')
+  const padded = second !== undefined && ((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80))
+  if (padded) throw new DerError('The integer is not the shortest')
+  return content
+}
+
+/** The numbers of the bits that are set in a named BIT STRING. */
+export function readNamedBits(value: DerValue): number[] {
+  const { content } = expectTag(value, tags.bitString)
+  const unused = content[0] ?? 8
+  if (unused > 7 || (unused > 0 && content.length === 1)) throw new DerError('The bit string is malformed')
+  const bits = Array.from({ length: (content.length - 1) * 8 - unused }, (_, bit) => bit)
+  return bits.filter(bit => ((content[1 + (bit >> 3)] ?? 0) & (0x80 >> (bit & 7))) !== 0)
+}
+
+/** A BOOLEAN. */
+export function readBoolean(value: DerValue): boolean {
+  const { content } = expectTag(value, tags.boolean)
+  if (content.length !== 1 || (content[0] !== 0 && content[0] !== 0xff)) throw new DerError('The boolean is not DER')
+  return content[0] === 0xff
+}
+
+/** The dotted text of an OBJECT IDENTIFIER. */
+export function readOid(value: DerValue | undefined): string {
+  const { content } = expectTag(value, tags.oid)
+  if (content.length === 0 || content.length > 128) throw new DerError('The object identifier is malformed')
+  const arcs = splitArcs(content)
+  const first = Math.min(2, Math.floor(Number(arcs[0]) / 40))
+  return [first, (arcs[0] ?? 0n) - BigInt(first * 40), ...arcs.slice(1)].join('.')
+}
+
+function splitArcs(content: Buffer): bigint[] {
+  const arcs: bigint[] = []
+  let arc = 0
+  let large = 0n
+  for (const octet of content) {
+    if (arc === 0 && large === 0n && octet === 0x80) throw new DerError('The object identifier is not the shortest')
+    if (arc < 0x1ffffff) arc = arc * 128 + (octet & 0x7f)
+    else large = ((large || BigInt(arc)) << 7n) | BigInt(octet & 0x7f)
+    if (octet < 0x80) {
+      arcs.push(large || BigInt(arc))
+      arc = 0
+      large = 0n
+    }
+  }
+  if ((content.at(-1) ?? 0x80) >= 0x80) throw new DerError('The object identifier is cut off')
+  return arcs
+}
+
+const decodeUtf8 = (content: Buffer) => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
+
+const decodeBmp = (content: Buffer) => {
+  if (content.length % 2 !== 0) throw new DerError('The BMPString has half a character')
+  return Buffer.from(content).swap16().toString('utf16le')
+}
+
+const decodeAscii = (content: Buffer) => {
+  if (content.some(octet => octet > 0x7f)) throw new DerError('The string holds an octet outside ASCII')
+  return content.toString('latin1')
+}
+
+const stringDecoders: Readonly<Record<number, (content: Buffer) => string>> = {
+  [tags.utf8String]: decodeUtf8,
+  [tags.printableString]: decodeAscii,
+  [tags.ia5String]: decodeAscii,
+  [tags.teletexString]: content => content.toString('latin1'),
+  [tags.bmpString]: decodeBmp,
+}
+
+/** The text of a string type, or null for a value of another type. */
+export function findText(value: DerValue): string | null {
+  const decode = stringDecoders[value.tag]
+  if (!decode) return null
+  try {
+    return decode(value.content)
+  } catch {
+    throw new DerError('The string is not of its type')
+  }
+}
+
+const timeForms: Readonly<Record<number, RegExp>> = {
+  [tags.utcTime]: /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/,
+  [tags.generalizedTime]: /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/,
+}
+
+/** A Time in the forms of RFC 5280 4.1.2.5. */
+export function readTime(value: DerValue | undefined): Date {
+  const parts = timeForms[value?.tag ?? 0]?.exec(value?.content.toString('latin1') ?? '')
+  if (!parts || !value) throw new DerError('The time is malformed')
+  const [, year = '', ...rest] = parts
+  const century = Number(year) < 50 ? '20' : '19'
+  const [month, day, hour, minute, second] = rest
+  const date = new Date(`${year.length === 2 ? century + year : year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+  if (Number.isNaN(date.getTime())) throw new DerError('The time does not exist')
+  return date
+}

@@ -1,0 +1,58 @@
+// PEM (RFC 7468) and base64 (RFC 4648) text.
+import { type ApiError, Failure } from '../domain/failure.ts'
+
+/** The labels of RFC 7468 that the platform writes. */
+export type PemLabel = 'CERTIFICATE' | 'CERTIFICATE REQUEST' | 'PRIVATE KEY' | 'PUBLIC KEY' | 'X509 CRL' | 'CMS'
+
+/** One block: its label (empty for base64 without armour) and its DER, empty when the body is not base64. */
+export interface PemBlock {
+  readonly label: string
+  readonly der: Buffer
+}
+
+/** PEM text of DER octets: LF, 64 columns, final newline (RFC 7468 2). */
+export function encodePem(label: PemLabel, der: Uint8Array): string {
+  const lines = Buffer.from(der.buffer, der.byteOffset, der.length).toString('base64').match(/.{1,64}/g) ?? []
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
+}
+
+/** PEM blocks one after the other, as chains are written. */
+export const encodePemChain = (label: PemLabel, ders: readonly Uint8Array[]): string =>
+  ders.map(der => encodePem(label, der)).join('')
+
+const alphabet = /^[A-Za-z0-9+/]*={0,2}$/
+
+function findBase64(text: string): Buffer | null {
+  const compact = text.replace(/\s+/g, '')
+  return compact.length % 4 === 0 && alphabet.test(compact) ? Buffer.from(compact, 'base64') : null
+}
+
+const begin = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g
+
+// RFC 1421 headers ("Proc-Type: …") may stand before the body.
+const withoutHeaders = (body: string) => body.replace(/^[^\n:]*:[^\n]*$/gm, '')
+
+/** All blocks of the text in their order; tolerates white space, CRLF and text around the blocks, and bare base64. */
+export function decodePem(text: string): PemBlock[] {
+  const starts = [...text.matchAll(begin)]
+  if (starts.length === 0) return bareBlock(text)
+  return starts.map((start, index) => {
+    const label = start[1] ?? ''
+    const rest = text.slice(start.index + start[0].length, starts[index + 1]?.index)
+    const end = rest.indexOf(`-----END ${label}-----`)
+    const der = end < 0 ? null : findBase64(withoutHeaders(rest.slice(0, end)))
+    return { label, der: der ?? Buffer.alloc(0) }
+  })
+}
+
+function bareBlock(text: string): PemBlock[] {
+  const der = findBase64(text)
+  return der && der.length > 0 ? [{ label: '', der }] : []
+}
+
+/** The octets of base64 text, also with white space or in PEM armour (the first block); else the given Failure. */
+export function decodeBase64(text: string, code: ApiError): Buffer {
+  const der = decodePem(text)[0]?.der
+  if (!der || der.length === 0) throw new Failure(code, 'The text is not base64')
+  return der
+}

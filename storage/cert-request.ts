@@ -1,0 +1,83 @@
+import { defineEntity, p, type Opt, type OptionalProps } from '@mikro-orm/postgresql'
+import { CertRequestStatus, KeyPairMode, ValidFor, valuesOf } from '../domain/enums.ts'
+import type { KeyGenParams } from '../domain/policy-rules.ts'
+import type { UserResponse } from '../domain/lifecycle.ts'
+import type { Place } from '../domain/permissions.ts'
+import { EndEntity } from './end-entity.ts'
+import { Policy } from './policy.ts'
+import { Realm } from './realm.ts'
+import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './row.ts'
+
+const schema = defineEntity({
+  name: 'CertRequest',
+  tableName: 'cert_request',
+  properties: {
+    ...audited,
+    ...archivable,
+    realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id').index(),
+    policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').index(),
+    policyName: p
+      .string()
+      .formula(cols => `(select name from policy where id = ${cols['policyId']})`)
+      .$type<string & Opt>(),
+    endEntityId: () => p.manyToOne(EndEntity).mapToPk().fieldName('end_entity_id').index(),
+    endEntityCommonName: p
+      .string()
+      .formula(cols => `(select common_name from end_entity where id = ${cols['endEntityId']})`)
+      .$type<(string | null) & Opt>(),
+    endEntityAlias: p
+      .string()
+      .formula(cols => `(select alias from end_entity where id = ${cols['endEntityId']})`)
+      .$type<(string | null) & Opt>(),
+    validFor: p.enum(valuesOf(ValidFor)).$type<ValidFor>().nullable().onCreate(none),
+    keyPairMode: p.enum(valuesOf(KeyPairMode)).$type<KeyPairMode>(),
+    keyGenParamsDto: p.json<KeyGenParams | null>().nullable().onCreate(none),
+    /** PKCS#10 request, DER. */
+    pkcs10: p.blob().$type<Buffer>().nullable().onCreate(none),
+    /** SubjectPublicKeyInfo of a PUBLIC_KEY request, DER. */
+    publicKey: p.blob().$type<Buffer>().nullable().onCreate(none),
+    certRequestStatus: p.enum(valuesOf(CertRequestStatus)).$type<CertRequestStatus>(),
+    requiresManualApproval: p.boolean(),
+    dualControl: p.boolean(),
+    requesterMayApprove: p.boolean(),
+    userResponses: p.json<UserResponse[]>(),
+    emailVerifiedDate: p.datetime(3).nullable().onCreate(none),
+    certificateId: p.uuid().nullable().onCreate(none),
+    /** The workflow that issues it right now: at most one (contract 4.2). */
+    runId: p.string().length(100).nullable().onCreate(none).index(),
+    runSince: p.datetime(3).nullable().onCreate(none),
+    /** Whether the certificate is there but no synchronous call has delivered it yet (contract 4.2). */
+    undelivered: p.boolean().default(false),
+  },
+  indexes: [
+    {
+      name: 'cert_request_open',
+      expression: `create index cert_request_open on cert_request (realm_id, created_date desc) where cert_request_status in ('PENDING_APPROVAL', 'REQUIRES_EMAIL_VERIFICATION')`,
+    },
+  ],
+})
+
+/** The parameters of one certificate, bound to one policy and one end entity. */
+export class CertRequest extends schema.class {
+  declare [OptionalProps]?: 'orderId'
+
+  get metadata(): Metadata {
+    return metadataOf(this)
+  }
+  get archiveInfo(): ArchiveInfo {
+    return archiveInfoOf(this)
+  }
+  get place(): Place & Opt {
+    return {
+      REALM: this.realmId,
+      POLICY: this.policyId,
+      CERT_REQUEST: this.id,
+      creatorId: this.createdBy ?? null,
+    }
+  }
+  /** The running order, which is a run of the asynchronous kind. */
+  get orderId(): string | null {
+    return this.runId?.startsWith('order-') ? this.runId : null
+  }
+}
+schema.setClass(CertRequest)

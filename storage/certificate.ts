@@ -1,0 +1,102 @@
+import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
+import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf, type CertStatus } from '../domain/enums.ts'
+import { certStatusAt } from '../domain/lifecycle.ts'
+import type { Place } from '../domain/permissions.ts'
+import { Ca } from './ca.ts'
+import { CertRequest } from './cert-request.ts'
+import { EndEntity } from './end-entity.ts'
+import { Policy } from './policy.ts'
+import { PrivateKey } from './private-key.ts'
+import { Realm } from './realm.ts'
+import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './row.ts'
+
+/** One subject alternative name as the contract answers it. */
+export interface SubjectAlternativeName {
+  type: 'DNS' | 'IP' | 'EMAIL' | 'URI' | 'OTHER'
+  value: string
+}
+
+const schema = defineEntity({
+  name: 'Certificate',
+  tableName: 'certificate',
+  properties: {
+    ...audited,
+    ...archivable,
+    realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id').index(),
+    policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').index(),
+    policyName: p
+      .string()
+      .formula(cols => `(select name from policy where id = ${cols['policyId']})`)
+      .$type<string & Opt>(),
+    endEntityId: () => p.manyToOne(EndEntity).mapToPk().fieldName('end_entity_id').index(),
+    endEntityCommonName: p
+      .string()
+      .formula(cols => `(select common_name from end_entity where id = ${cols['endEntityId']})`)
+      .$type<(string | null) & Opt>(),
+    endEntityAlias: p
+      .string()
+      .formula(cols => `(select alias from end_entity where id = ${cols['endEntityId']})`)
+      .$type<(string | null) & Opt>(),
+    certRequestId: () => p.oneToOne(CertRequest).mapToPk().fieldName('cert_request_id').owner(),
+    issuerCaId: () => p.manyToOne(Ca).mapToPk().fieldName('issuer_ca_id').nullable().index(),
+    privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable(),
+    /** The certificate, DER. */
+    der: p.blob().$type<Buffer>(),
+    serialNumber: p.string().length(40),
+    fingerprint: p.string().length(64),
+    subjectDn: p.text(),
+    subjectCommonName: p.text().nullable().onCreate(none),
+    issuerDn: p.text(),
+    issuerCommonName: p.text().nullable().onCreate(none),
+    validNotBefore: p.datetime(3),
+    validNotAfter: p.datetime(3),
+    certPublicKeyAlgorithm: p.enum(valuesOf(CryptoAlgorithm)).$type<CryptoAlgorithm>(),
+    certPublicKeySize: p.integer().nullable().onCreate(none),
+    namedCurve: p.string().length(32).nullable().onCreate(none),
+    signatureAlgorithm: p.string().length(64),
+    subjectAlternativeNames: p.json<SubjectAlternativeName[]>(),
+    keyUsages: p.array(),
+    extendedKeyUsages: p.array(),
+    crlDistributionPoints: p.array(),
+    ocspUrls: p.array(),
+    keyPairMode: p.enum(valuesOf(KeyPairMode)).$type<KeyPairMode>(),
+    revocationReason: p.enum(valuesOf(RevocationReason)).$type<RevocationReason>().nullable().onCreate(none),
+    revocationDate: p.datetime(3).nullable().onCreate(none),
+    imported: p.boolean().default(false),
+    selfSigned: p.boolean().default(false),
+  },
+  uniques: [{ name: 'certificate_fingerprint', properties: ['fingerprint'] }],
+  indexes: [
+    { name: 'certificate_serial_number', properties: ['serialNumber'] },
+    { name: 'certificate_expiry', properties: ['realmId', 'validNotAfter'] },
+    {
+      name: 'certificate_newest',
+      expression: 'create index certificate_newest on certificate (created_date desc, id)',
+    },
+  ],
+})
+
+/** A certificate, issued inside one realm. */
+export class Certificate extends schema.class {
+  get metadata(): Metadata {
+    return metadataOf(this)
+  }
+  get archiveInfo(): ArchiveInfo {
+    return archiveInfoOf(this)
+  }
+  get certStatus(): CertStatus & Opt {
+    return certStatusAt(this, new Date())
+  }
+  get hasPrivateKey(): boolean & Opt {
+    return this.privateKeyId !== null && this.privateKeyId !== undefined
+  }
+  get place(): Place & Opt {
+    return {
+      REALM: this.realmId,
+      POLICY: this.policyId,
+      CERTIFICATE: this.id,
+      creatorId: this.createdBy ?? null,
+    }
+  }
+}
+schema.setClass(Certificate)

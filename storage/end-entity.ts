@@ -1,0 +1,50 @@
+import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
+import type { GenericPair } from '../domain/end-entity-rules.ts'
+import type { Place } from '../domain/permissions.ts'
+import { Realm } from './realm.ts'
+import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './row.ts'
+
+const schema = defineEntity({
+  name: 'EndEntity',
+  tableName: 'end_entity',
+  properties: {
+    ...audited,
+    ...archivable,
+    realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id').index(),
+    alias: p.string().length(1024).nullable().onCreate(none),
+    commonName: p.string().length(64).nullable().onCreate(none),
+    organization: p.string().length(64).nullable().onCreate(none),
+    organizationalUnit: p.string().length(64).nullable().onCreate(none),
+    country: p.string().length(2).nullable().onCreate(none),
+    externalId: p.string().length(255).nullable().onCreate(none),
+    email: p.string().length(254).nullable().onCreate(none),
+    domains: p.array().default([]),
+    ips: p.array().default([]),
+    genericDtoList: p.json<GenericPair[]>(),
+    userId: p.uuid().nullable().onCreate(none),
+  },
+  uniques: [
+    {
+      name: 'end_entity_external_id',
+      expression: 'create unique index end_entity_external_id on end_entity (realm_id, external_id) where not archived',
+    },
+    {
+      name: 'end_entity_alias',
+      expression: 'create unique index end_entity_alias on end_entity (realm_id, lower(alias)) where not archived',
+    },
+  ],
+})
+
+/** The owner of certificates: the participant that they are issued for. */
+export class EndEntity extends schema.class {
+  get metadata(): Metadata {
+    return metadataOf(this)
+  }
+  get archiveInfo(): ArchiveInfo {
+    return archiveInfoOf(this)
+  }
+  get place(): Place & Opt {
+    return { REALM: this.realmId, END_ENTITY: this.id, creatorId: this.createdBy ?? null }
+  }
+}
+schema.setClass(EndEntity)

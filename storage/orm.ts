@@ -1,0 +1,63 @@
+// The one place that knows all entities and how to reach the database.
+import { MikroORM } from '@mikro-orm/postgresql'
+import { Migrator } from '@mikro-orm/migrations'
+import { ApiClient } from './api-client.ts'
+import { AuditEvent } from './audit-event.ts'
+import { Ca } from './ca.ts'
+import { CertRequest } from './cert-request.ts'
+import { Certificate } from './certificate.ts'
+import { CertificateOrder, OrderItem } from './certificate-order.ts'
+import { CertificateProvider } from './certificate-provider.ts'
+import { EndEntity } from './end-entity.ts'
+import { PermissionGrant } from './permission-grant.ts'
+import { Policy } from './policy.ts'
+import { PrivateKey } from './private-key.ts'
+import { Realm } from './realm.ts'
+import { Setting } from './setting.ts'
+import { Stamp } from './stamp.ts'
+import { User } from './user.ts'
+
+const entities = [
+  ApiClient,
+  AuditEvent,
+  Ca,
+  CertRequest,
+  Certificate,
+  CertificateOrder,
+  CertificateProvider,
+  EndEntity,
+  OrderItem,
+  PermissionGrant,
+  Policy,
+  PrivateKey,
+  Realm,
+  Setting,
+  User,
+]
+
+export interface StorageOptions {
+  /** `postgresql://user:password@host:port/database` */
+  readonly url: string
+  /** The most connections that this process holds. */
+  readonly connections?: number
+}
+
+/** Opens the storage; `up` of `migrate` brings the schema to the present. */
+export const openStorage = ({ url, connections = 10 }: StorageOptions): Promise<MikroORM> =>
+  MikroORM.init({
+    clientUrl: url,
+    entities,
+    subscribers: [new Stamp()],
+    extensions: [Migrator],
+    pool: { min: 0, max: connections },
+    migrations: { path: new URL('migrations', import.meta.url).pathname, glob: '*.ts', emit: 'ts', snapshot: false },
+    debug: false,
+  })
+
+/** Brings the schema to the present; several processes may call it at once. */
+export const migrate = async (orm: MikroORM): Promise<void> => {
+  await orm.em.fork().transactional(async em => {
+    await em.execute('select pg_advisory_xact_lock(7234001)')
+    await orm.migrator.up()
+  })
+}

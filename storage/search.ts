@@ -1,0 +1,74 @@
+// The one search of all lists (contract 1.3): filters, the simple term, what the caller may read, order and page.
+import {
+  raw,
+  type EntityClass,
+  type EntityManager,
+  type FilterQuery,
+  type QBFilterQuery,
+  type RawQueryFragment,
+} from '@mikro-orm/postgresql'
+import { Failure } from '../domain/failure.ts'
+import { pageOf, type Page, type PageRequest, type Sort } from '../domain/search.ts'
+
+/** The alias of the listed table in raw conditions. */
+export const alias = 'e0'
+
+/** What a list asks for. */
+export interface Search<T> {
+  /** Filters that narrow together. */
+  readonly where?: FilterQuery<T>
+  /** Raw conditions that narrow further; undefined ones are left out. */
+  readonly and?: readonly (RawQueryFragment | undefined)[]
+  /** The free text, and the SQL expressions that it is looked for in. */
+  readonly term?: { readonly text: string | null | undefined; readonly in: readonly string[] }
+  readonly page: PageRequest
+  /** Properties of the item type that `sort` may name beside the audit columns. */
+  readonly sortable: readonly string[]
+}
+
+const auditColumns = ['createdDate', 'createdBy', 'lastModifiedDate']
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+const likeText = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+
+const termCondition = ({
+  text,
+  in: expressions,
+}: NonNullable<Search<object>['term']>): RawQueryFragment | undefined => {
+  const wanted = text?.trim()
+  if (!wanted) return undefined
+  const clauses = expressions.map(expression => `${expression} ilike ?`)
+  const values: string[] = expressions.map(() => likeText(wanted))
+  if (!uuid.test(wanted)) return raw(`(${clauses.join(' or ')})`, values)
+  return raw(`(${[...clauses, `${alias}.id = ?::uuid`].join(' or ')})`, [...values, wanted])
+}
+
+const orderOf = (sort: readonly Sort[], sortable: readonly string[]): Record<string, string>[] => {
+  const order = sort.map(({ property, descending }) => {
+    const name = property.replace(/^metadata\./, '')
+    if (![...auditColumns, ...sortable].includes(name))
+      throw new Failure('INVALID_REQUEST', `The list cannot be sorted by ${property}.`, [
+        { field: 'sort', message: `One of: ${[...sortable, ...auditColumns].join(', ')}` },
+      ])
+    return { [name]: descending ? 'desc nulls last' : 'asc nulls last' }
+  })
+  return [...(order.length > 0 ? order : [{ createdDate: 'desc' }]), { id: 'asc' }]
+}
+
+/** Answers one page of the rows that satisfy the search. */
+export const searchPage = async <T extends object>(
+  em: EntityManager,
+  entity: EntityClass<T>,
+  search: Search<T>,
+): Promise<Page<T>> => {
+  const { where = {}, and = [], term, page, sortable } = search
+  const query = em
+    .createQueryBuilder(entity, alias)
+    .select('*')
+    .where(where as QBFilterQuery<T>)
+  for (const condition of [...and, term && termCondition(term)])
+    if (condition) query.andWhere(condition.sql, [...condition.params])
+  query.orderBy(orderOf(page.sort, sortable) as never).limit(page.size, page.page * page.size)
+  const [rows, total] = await query.getResultAndCount()
+  return pageOf(rows as unknown as T[], total, page)
+}

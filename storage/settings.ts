@@ -1,0 +1,49 @@
+// Reading settings: stored values over defaults, kept for a few seconds (a change acts within 10 s on all processes).
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { integerSetting, settings, type SettingsKey } from '../domain/settings.ts'
+import { Setting } from './setting.ts'
+
+const freshForMs = 5000
+
+/** The settings as they were at most a few seconds ago. */
+export class Settings {
+  readonly #em: EntityManager
+  #values: ReadonlyMap<string, string | null> = new Map()
+  #readAt = -Infinity
+  #reading: Promise<void> | undefined
+
+  constructor(em: EntityManager) {
+    this.#em = em
+  }
+
+  /** The number of an INTEGER setting. */
+  async integer(key: SettingsKey): Promise<number> {
+    return integerSetting(key, await this.text(key))
+  }
+
+  /** Whether a BOOLEAN setting is on. */
+  async isOn(key: SettingsKey): Promise<boolean> {
+    return (await this.text(key)) === 'true'
+  }
+
+  /** The text of a setting, else its default, else null. */
+  async text(key: SettingsKey): Promise<string | null> {
+    if (performance.now() - this.#readAt > freshForMs) await (this.#reading ??= this.#read())
+    return this.#values.get(key) ?? settings[key].default
+  }
+
+  /** Forgets what was read, so that the next question sees the present. */
+  forget(): void {
+    this.#readAt = -Infinity
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const rows = await this.#em.fork().find(Setting, {})
+      this.#values = new Map(rows.map(row => [row.settingsKey, row.value ?? null]))
+      this.#readAt = performance.now()
+    } finally {
+      this.#reading = undefined
+    }
+  }
+}
