@@ -1,7 +1,7 @@
 import { defineEntity, p, type Opt, type OptionalProps } from '@mikro-orm/postgresql'
 import { CertRequestStatus, KeyPairMode, ValidFor, valuesOf } from '../domain/enums.ts'
 import type { KeyGenParams } from '../domain/policy-rules.ts'
-import type { UserResponse } from '../domain/lifecycle.ts'
+import type { RequestState, UserResponse } from '../domain/lifecycle.ts'
 import type { Place } from '../domain/permissions.ts'
 import { EndEntity } from './end-entity.ts'
 import { Policy } from './policy.ts'
@@ -59,7 +59,7 @@ const schema = defineEntity({
 
 /** The parameters of one certificate, bound to one policy and one end entity. */
 export class CertRequest extends schema.class {
-  declare [OptionalProps]?: 'orderId'
+  declare [OptionalProps]?: 'orderId' | 'pkcs10ReqBase64' | 'publicKeyBase64' | 'state'
 
   get metadata(): Metadata {
     return metadataOf(this)
@@ -74,6 +74,28 @@ export class CertRequest extends schema.class {
       CERT_REQUEST: this.id,
       creatorId: this.createdBy ?? null,
     }
+  }
+  /** What its life cycle depends on. */
+  get state(): RequestState {
+    return {
+      status: this.certRequestStatus,
+      archived: this.archived,
+      creatorId: this.createdBy ?? null,
+      requiresManualApproval: this.requiresManualApproval,
+      dualControl: this.dualControl,
+      requesterMayApprove: this.requesterMayApprove,
+      approverIds: this.userResponses.filter(({ action }) => action === 'APPROVE').map(({ userId }) => userId),
+    }
+  }
+  get pkcs10ReqBase64(): Buffer | null {
+    return this.pkcs10 ?? null
+  }
+  get publicKeyBase64(): Buffer | null {
+    return this.publicKey ?? null
+  }
+  /** How people recognise it in sentences: by the end entity. */
+  get label(): string & Opt {
+    return this.endEntityCommonName ?? this.endEntityAlias ?? this.endEntityId
   }
   /** The running order, which is a run of the asynchronous kind. */
   get orderId(): string | null {

@@ -52,6 +52,8 @@ const schema = defineEntity({
     validNotAfter: p.datetime(3),
     certPublicKeyAlgorithm: p.enum(valuesOf(CryptoAlgorithm)).$type<CryptoAlgorithm>(),
     certPublicKeySize: p.integer().nullable().onCreate(none),
+    /** SHA-256 of the SubjectPublicKeyInfo, hex: finds every certificate of a key. */
+    publicKeyHash: p.string().length(64).index(),
     namedCurve: p.string().length(32).nullable().onCreate(none),
     signatureAlgorithm: p.string().length(64),
     subjectAlternativeNames: p.json<SubjectAlternativeName[]>(),

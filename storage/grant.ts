@@ -51,6 +51,13 @@ export const grant = async (
   )
 }
 
+/** Gives permissions on a resource that is being made: the flush that makes it writes them as well. */
+export const grantNew = (
+  em: EntityManager,
+  principalId: string,
+  { scope, resourceId, permissions }: { scope: Scope; resourceId: string; permissions: readonly string[] },
+): void => void em.create(PermissionGrant, { principalId, scope, resourceId, permissions: [...permissions] })
+
 /** Replaces what a principal holds on a resource; an empty list removes the grant (contract 7.3). */
 export const replaceGrant = async (
   em: EntityManager,

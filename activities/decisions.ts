@@ -1,0 +1,56 @@
+// Recording what approvers decide.
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
+import type { CertRequestAction } from '../domain/enums.ts'
+import { decided } from '../domain/lifecycle.ts'
+import type { Principal } from '../domain/principal.ts'
+import type { Decided } from '../workflows/messages.ts'
+import { record } from '../storage/audit-event.ts'
+import { CertRequest } from '../storage/cert-request.ts'
+import { cancelItem } from '../storage/order-items.ts'
+import { actAs } from '../storage/stamp.ts'
+import { checkApproval } from './request-checks.ts'
+import type { Services } from './services.ts'
+
+/** One decision of one principal. */
+export interface Decision {
+  readonly certRequestId: string
+  readonly action: CertRequestAction
+  readonly principal: Principal
+}
+
+const isRecorded = ({ userResponses }: CertRequest, { action, principal }: Decision): boolean =>
+  userResponses.some(response => response.userId === principal.id && response.action === action)
+
+const sentence: Record<CertRequestAction, string> = { APPROVE: 'approved', DECLINE: 'declined' }
+
+const decide = async (em: EntityManager, services: Services, decision: Decision): Promise<Decided> => {
+  const { certRequestId, action, principal } = decision
+  const request = await em.findOneOrFail(CertRequest, certRequestId, { lockMode: LockMode.PESSIMISTIC_WRITE })
+  const answer = () => ({ status: request.certRequestStatus, orderId: request.orderId })
+  if (isRecorded(request, decision)) return answer()
+  const status = decided(request.state, action, principal.id ?? '')
+  if (action === 'APPROVE') await checkApproval(em, services, request)
+  const response = {
+    userId: principal.id ?? '',
+    userType: principal.type,
+    action,
+    responseDate: services.clock().toISOString(),
+  }
+  request.certRequestStatus = status
+  request.userResponses = [...request.userResponses, response]
+  record(em, {
+    type: action === 'APPROVE' ? 'CERT_REQUEST_APPROVED' : 'CERT_REQUEST_DECLINED',
+    objectId: request.id,
+    realmId: request.realmId,
+    what: `Certificate request of ${request.label} ${sentence[action]}`,
+  })
+  const answered = answer()
+  if (status === 'DECLINED') await cancelItem(em, request)
+  return answered
+}
+
+export const decisionActivities = (services: Services) => ({
+  /** Idempotency key: request, principal and action. */
+  recordDecision: (decision: Decision): Promise<Decided> =>
+    actAs(services.orm.em.fork(), decision.principal).transactional(em => decide(em, services, decision)),
+})

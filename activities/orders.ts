@@ -1,0 +1,76 @@
+// The records of orders: begin, close.
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { OrderStatus } from '../domain/enums.ts'
+import { apiErrors } from '../domain/failure.ts'
+import { record } from '../storage/audit-event.ts'
+import { CertRequest } from '../storage/cert-request.ts'
+import { CertificateOrder, OrderItem } from '../storage/certificate-order.ts'
+import { endItems } from '../storage/order-items.ts'
+import type { Services } from './services.ts'
+
+interface OrderInput {
+  readonly orderId: string
+}
+
+/** What an order has to do, and until when. */
+export interface OrderPlan {
+  readonly itemCount: number
+  /** ISO 8601, UTC. */
+  readonly expiresAt: string
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+const expire = async (em: EntityManager, orderId: string): Promise<void> => {
+  const left = await em.find(OrderItem, { orderId, status: 'RUNNING' })
+  const failure = { apiError: 'ORDER_EXPIRED', errorMessage: apiErrors.ORDER_EXPIRED.description } as const
+  await endItems(
+    em,
+    orderId,
+    left.map(({ certRequestId }) => ({ certRequestId, status: 'FAILED', failure })),
+  )
+  const requests = await em.find(CertRequest, { id: { $in: left.map(item => item.certRequestId) } })
+  for (const request of requests)
+    record(em, {
+      type: 'ORDER_FAILED',
+      objectId: request.id,
+      realmId: request.realmId,
+      what: `Order ${orderId} expired for the certificate request of ${request.label}, ended`,
+    })
+}
+
+const outcomeOf = async (em: EntityManager, orderId: string): Promise<OrderStatus> => {
+  const rows = await em.execute<{ status: OrderStatus }[]>(
+    'select distinct status from order_item where order_id = ?',
+    [orderId],
+  )
+  const found = new Set(rows.map(({ status }) => status))
+  if (found.has('COMPLETED')) return 'COMPLETED'
+  return found.has('FAILED') ? 'FAILED' : 'CANCELED'
+}
+
+const close = async (em: EntityManager, orderId: string, now: Date): Promise<{ status: OrderStatus }> => {
+  const order = await em.findOneOrFail(CertificateOrder, orderId)
+  if (order.closedDate) return { status: order.status }
+  await expire(em, orderId)
+  await em.nativeUpdate(CertRequest, { runId: orderId }, { runId: null, runSince: null })
+  order.status = await outcomeOf(em, orderId)
+  order.closedDate = now
+  return { status: order.status }
+}
+
+export const orderActivities = ({ orm, settings, clock }: Services) => ({
+  /** Idempotency: reads only. */
+  beginOrder: async ({ orderId }: OrderInput): Promise<OrderPlan> => {
+    const em = orm.em.fork()
+    const order = await em.findOneOrFail(CertificateOrder, orderId)
+    const days = await settings.integer('order.max-wait-days')
+    return {
+      itemCount: await em.count(OrderItem, { orderId }),
+      expiresAt: new Date(order.startedDate.getTime() + days * dayMs).toISOString(),
+    }
+  },
+  /** Idempotency key: the order; a closed one stays as it is. */
+  closeOrder: ({ orderId }: OrderInput): Promise<{ status: OrderStatus }> =>
+    orm.em.fork().transactional(em => close(em, orderId, clock())),
+})

@@ -1,0 +1,62 @@
+// Starting what the records ask for and nobody runs.
+import { certRequestWorkflowId, isOrder } from '../workflows/ids.ts'
+import { CertRequest } from '../storage/cert-request.ts'
+import { CertificateOrder } from '../storage/certificate-order.ts'
+import type { MissingRun, Services } from './services.ts'
+
+/** Younger rows are left alone: their own call is about to start the run. */
+const graceMs = 30_000
+const atMost = 500
+
+const issuingRuns = async ({ orm }: Services, before: Date): Promise<MissingRun[]> => {
+  const rows = await orm.em
+    .fork()
+    .find(CertRequest, { runId: { $ne: null, $like: 'issue/%' }, runSince: { $lt: before } }, { limit: 10 * atMost })
+  const byRun = Map.groupBy(rows, row => row.runId ?? '')
+  return [...byRun].map(([id, requests]) => ({
+    workflow: 'issueCertificates',
+    id,
+    args: [requests.map(request => request.id)],
+  }))
+}
+
+const orderRuns = async ({ orm }: Services, before: Date): Promise<MissingRun[]> => {
+  const rows = await orm.em
+    .fork()
+    .find(CertificateOrder, { status: 'RUNNING', startedDate: { $lt: before } }, { limit: atMost })
+  return rows.filter(({ id }) => isOrder(id)).map(({ id }) => ({ workflow: 'orderCertificates', id, args: [id] }))
+}
+
+const waitingRuns = async ({ orm, settings }: Services, before: Date): Promise<MissingRun[]> => {
+  const waitDays = await settings.integer('order.max-wait-days')
+  const since = new Date(before.getTime() - 24 * 60 * 60 * 1000)
+  const rows = await orm.em.fork().find(
+    CertRequest,
+    {
+      certRequestStatus: { $in: ['PENDING_APPROVAL', 'REQUIRES_EMAIL_VERIFICATION'] },
+      archived: false,
+      createdDate: { $lt: before, $gt: since },
+    },
+    { limit: 10 * atMost, orderBy: { createdDate: 'desc' } },
+  )
+  return rows.map(request => ({
+    workflow: 'certRequest',
+    id: certRequestWorkflowId(request.id),
+    args: [{ certRequestId: request.id, state: request.state, waitDays }],
+  }))
+}
+
+export const reconcileActivities = (services: Services) => ({
+  /** Idempotency key: the workflow id of each run; one that is there already is left alone. */
+  startMissingRuns: async (): Promise<{ started: number }> => {
+    const before = new Date(services.clock().getTime() - graceMs)
+    const runs = [
+      ...(await issuingRuns(services, before)),
+      ...(await orderRuns(services, before)),
+      ...(await waitingRuns(services, before)),
+    ]
+    let started = 0
+    for (const run of runs) if (await services.runs.start(run)) started += 1
+    return { started }
+  },
+})

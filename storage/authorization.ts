@@ -1,0 +1,99 @@
+// Questions about grants beyond one place: anything within a realm, anywhere at all, everything of one principal.
+import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
+import type { GlobalPermission } from '../domain/permission-enums.ts'
+import type { Scope } from '../domain/permissions.ts'
+import { alias } from './search.ts'
+
+/** The tables whose rows hang in a realm, by the scope of their grants. */
+const tables = {
+  POLICY: 'policy',
+  END_ENTITY: 'end_entity',
+  CERT_REQUEST: 'cert_request',
+  CERTIFICATE: 'certificate',
+} as const satisfies Partial<Record<Scope, string>>
+
+/** A condition on a principal's id: it holds a grant on the realm (four times `?`, then once) or on something in it. */
+const within = (principal: string): string =>
+  [
+    ...Object.entries(tables).map(
+      ([scope, table]) =>
+        `exists (select 1 from permission_grant g join ${table} t on t.id = g.resource_id
+          where g.principal_id = ${principal} and g.scope = '${scope}' and t.realm_id = ?)`,
+    ),
+    `exists (select 1 from permission_grant g
+      where g.principal_id = ${principal} and g.scope = 'REALM' and g.resource_id = ?)`,
+  ].join(' or ')
+
+const idsFor = (realmId: string): string[] => Array.from({ length: Object.keys(tables).length + 1 }, () => realmId)
+
+/** Who asks, as far as global permissions go. */
+interface Holder {
+  readonly id: string
+  readonly global: ReadonlySet<GlobalPermission>
+}
+
+/** Whether a principal holds any grant on a realm or on something in it, which covers a realm that bounds a list. */
+export const mayEnter = async (em: EntityManager, { id, global }: Holder, realmId: string): Promise<boolean> => {
+  if (global.has('ADMIN') || global.has('REALMS_FULL_READ')) return true
+  const rows = await em.execute(`select 1 from (select ?::uuid as id) p where ${within('p.id')}`, [
+    id,
+    ...idsFor(realmId),
+  ])
+  return rows.length > 0
+}
+
+/** A condition that keeps the principals of a listed table that may enter a realm. */
+export const canEnter = (realmId: string): RawQueryFragment =>
+  raw(
+    `(${within(`${alias}.id`)} or exists (select 1 from permission_grant g where g.principal_id = ${alias}.id
+      and g.scope = 'GLOBAL' and g.permissions && '{ADMIN,REALMS_FULL_READ}'::text[]))`,
+    idsFor(realmId),
+  )
+
+/** Whether a principal may make a policy in any realm, or change any policy. */
+export const mayShapePolicies = async (em: EntityManager, { id, global }: Holder): Promise<boolean> => {
+  if (global.has('ADMIN')) return true
+  const rows = await em.execute(
+    `select 1 from permission_grant where principal_id = ?
+      and ((scope = 'REALM' and 'POLICIES_CREATE' = any(permissions)) or (scope = 'POLICY' and 'UPDATE' = any(permissions)))
+      limit 1`,
+    [id],
+  )
+  return rows.length > 0
+}
+
+/** A grant with the name of its resource. */
+export interface NamedGrant {
+  readonly id: string
+  readonly name: string
+  readonly permissions: string[]
+}
+
+const names: Readonly<Record<Scope, readonly [table: string, name: string]>> = {
+  REALM: ['realm', 't.name'],
+  POLICY: ['policy', 't.name'],
+  END_ENTITY: ['end_entity', 'coalesce(t.common_name, t.alias, t.id::text)'],
+  CERT_REQUEST: ['cert_request', 't.id::text'],
+  CERTIFICATE: ['certificate', 'coalesce(t.subject_common_name, t.subject_dn)'],
+}
+
+/** The grants of a principal on one scope, each with the name of its resource. */
+export const grantsOf = (em: EntityManager, principalId: string, scope: Scope): Promise<NamedGrant[]> => {
+  const [table, name] = names[scope]
+  return em.execute(
+    `select t.id, ${name} as name, g.permissions from permission_grant g join ${table} t on t.id = g.resource_id
+      where g.principal_id = ? and g.scope = ? order by 2, 1`,
+    [principalId, scope],
+  )
+}
+
+/** Locks the question who holds ADMIN for the running transaction, and answers the enabled holders. */
+export const enabledAdmins = async (em: EntityManager): Promise<string[]> => {
+  await em.execute('select pg_advisory_xact_lock(7234003)')
+  const rows = await em.execute<{ id: string }[]>(
+    `select g.principal_id as id from permission_grant g where g.scope = 'GLOBAL' and 'ADMIN' = any(g.permissions)
+      and (exists (select 1 from app_user u where u.id = g.principal_id and u.enabled)
+        or exists (select 1 from api_client c where c.id = g.principal_id and c.enabled))`,
+  )
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,29 @@
+// What issuing asks the records about certificates that exist already.
+import type { EntityManager } from '@mikro-orm/postgresql'
+
+/** The notAfter of the latest ACTIVE certificate of each end entity under one policy. */
+export const latestActive = async (
+  em: EntityManager,
+  policyId: string,
+  endEntityIds: readonly string[],
+): Promise<ReadonlyMap<string, Date>> => {
+  const rows = await em.execute<{ id: string; latest: string | Date }[]>(
+    `select end_entity_id as id, max(valid_not_after) as latest from certificate
+      where policy_id = ? and end_entity_id = any(?::uuid[]) and revocation_date is null
+        and valid_not_after >= now() and not archived
+      group by end_entity_id`,
+    [policyId, `{${endEntityIds.join(',')}}`],
+  )
+  return new Map(rows.map(({ id, latest }) => [id, new Date(latest)]))
+}
+
+/** Those of these key hashes whose certificates were ever revoked with KEY_COMPROMISE. */
+export const compromisedKeys = async (em: EntityManager, hashes: readonly string[]): Promise<ReadonlySet<string>> => {
+  if (hashes.length === 0) return new Set()
+  const rows = await em.execute<{ hash: string }[]>(
+    `select distinct public_key_hash as hash from certificate
+      where public_key_hash = any(?::text[]) and revocation_reason = 'KEY_COMPROMISE'`,
+    [`{${hashes.join(',')}}`],
+  )
+  return new Set(rows.map(({ hash }) => hash))
+}

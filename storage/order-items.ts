@@ -1,0 +1,81 @@
+// The items of orders: how they end.
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { OrderStatus } from '../domain/enums.ts'
+import type { ApiError } from '../domain/failure.ts'
+import { record } from './audit-event.ts'
+import type { CertRequest } from './cert-request.ts'
+import { OrderItem } from './certificate-order.ts'
+
+/** How one item ended. */
+export interface ItemEnd {
+  readonly certRequestId: string
+  readonly status: Exclude<OrderStatus, 'RUNNING'>
+  readonly failure?: { readonly apiError: ApiError; readonly errorMessage: string } | undefined
+}
+
+/** Ends running items of an order; items that ended before stay as they are. */
+export const endItems = async (em: EntityManager, orderId: string, ends: readonly ItemEnd[]): Promise<void> => {
+  if (ends.length === 0) return
+  await em.execute(
+    `update order_item set status = e.status, failure_code = e.code, failure_message = e.message
+       from jsonb_to_recordset(?::jsonb) as e(id uuid, status text, code text, message text)
+      where order_id = ? and cert_request_id = e.id and order_item.status = 'RUNNING'`,
+    [
+      JSON.stringify(
+        ends.map(({ certRequestId, status, failure }) => ({
+          id: certRequestId,
+          status,
+          code: failure?.apiError ?? null,
+          message: failure?.errorMessage ?? null,
+        })),
+      ),
+      orderId,
+    ],
+  )
+}
+
+/** Cancels the running order item of a declined or archived request, and frees the request. */
+export const cancelItem = async (em: EntityManager, request: CertRequest): Promise<void> => {
+  const { orderId } = request
+  if (!orderId) return
+  await endItems(em, orderId, [{ certRequestId: request.id, status: 'CANCELED' }])
+  request.runId = null
+  request.runSince = null
+  record(em, {
+    type: 'ORDER_CANCELED',
+    objectId: request.id,
+    realmId: request.realmId,
+    what: `Order ${orderId} canceled for the certificate request of ${request.label}`,
+  })
+}
+
+/** The items of an order that still run and may be issued now, by position. */
+export const readyItems = async (
+  em: EntityManager,
+  orderId: string,
+  range: { from: number; to: number } | { certRequestIds: readonly string[] },
+): Promise<string[]> => {
+  const within =
+    'from' in range
+      ? { sql: 'i.position between ? and ?', values: [range.from, range.to] }
+      : { sql: 'i.cert_request_id = any(?::uuid[])', values: [`{${range.certRequestIds.join(',')}}`] }
+  const rows = await em.execute<{ id: string }[]>(
+    `select i.cert_request_id as id from order_item i join cert_request r on r.id = i.cert_request_id
+      where i.order_id = ? and ${within.sql} and i.status = 'RUNNING' and r.cert_request_status in ('APPROVED', 'ISSUED')
+      order by i.position`,
+    [orderId, ...within.values],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** How many items of an order still run, all in all or between two positions. */
+export const countRunning = (
+  em: EntityManager,
+  orderId: string,
+  range?: { from: number; to: number },
+): Promise<number> =>
+  em.count(OrderItem, {
+    orderId,
+    status: 'RUNNING',
+    ...(range ? { position: { $gte: range.from, $lte: range.to } } : {}),
+  })

@@ -1,0 +1,40 @@
+// The worker's configuration: the environment, read once by main.ts.
+import { z } from 'zod'
+import { parseKeys } from '../storage/seal.ts'
+
+const keys = z.string().transform((text, context) => {
+  try {
+    return parseKeys(text)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'unreadable' })
+    return z.NEVER
+  }
+})
+
+export const WorkerConfig = z.object({
+  /** The database of record. */
+  DATABASE_URL: z.string().default('postgresql://certwright:certwright@postgres:5432/certwright'),
+  /** Host and port of the Temporal server. */
+  TEMPORAL_ADDRESS: z.string().default('temporal:7233'),
+  /** The namespace of our runs. */
+  TEMPORAL_NAMESPACE: z.string().default('certwright'),
+  /** Where this worker listens. */
+  TEMPORAL_TASK_QUEUE: z.string().default('certwright'),
+  /** Keys of the payload codec, `<id>:<base64 of 32 bytes>`, comma separated; the first encrypts. */
+  PAYLOAD_KEYS: keys,
+  /** Master keys that seal secrets in the database, written as above; the first seals. */
+  MASTER_KEYS: keys,
+  /** The address of the API as its clients see it; the links in certificates begin with it. */
+  BASE_URL: z.url().default('http://localhost:8080'),
+  /** Client id at the identity provider that gets ADMIN at first start. */
+  START_ADMIN_CLIENT_ID: z.string().optional(),
+  /** Subject at the identity provider that gets ADMIN at first start. */
+  START_ADMIN_USER_ID: z.string().optional(),
+  /** The e-mail address of that user. */
+  START_ADMIN_USER_EMAIL: z.string().optional(),
+  /** Where Prometheus reads the metrics of the worker; absent: nowhere. */
+  WORKER_METRICS_ADDRESS: z.string().optional(),
+  /** fatal, error, warn, info, debug or trace. */
+  LOG_LEVEL: z.string().default('info'),
+})
+export type WorkerConfig = z.output<typeof WorkerConfig>

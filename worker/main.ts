@@ -1,0 +1,105 @@
+// The worker process: wiring, and a life that ends cleanly.
+import { Client } from '@temporalio/client'
+import {
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  makeTelemetryFilterString,
+  type TelemetryOptions,
+} from '@temporalio/worker'
+import { pino } from 'pino'
+import { z } from 'zod'
+import { createActivities } from '../activities/index.ts'
+import { firstStart, type FirstAdmins } from '../activities/first-start.ts'
+import type { Services } from '../activities/services.ts'
+import { migrate, openStorage } from '../storage/orm.ts'
+import { Seal } from '../storage/seal.ts'
+import { Settings } from '../storage/settings.ts'
+import { WorkerConfig } from './config.ts'
+import { createDataConverter } from './payload-codec.ts'
+import { createRuns } from './runs.ts'
+import { installSchedules } from './schedules.ts'
+import { registerSearchAttributes } from './search-attributes.ts'
+import { bundleWorkflows, createWorker } from './worker.ts'
+
+const parsed = WorkerConfig.safeParse(process.env)
+if (!parsed.success) {
+  console.error(`The configuration of the worker is wrong:\n${z.prettifyError(parsed.error)}`)
+  process.exit(2)
+}
+const config = parsed.data
+const log = pino({ level: config.LOG_LEVEL, base: { process: 'worker' } })
+
+const telemetry = (metricsAddress: string | undefined): TelemetryOptions => ({
+  logging: { filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }), forward: {} },
+  ...(metricsAddress ? { metrics: { prometheus: { bindAddress: metricsAddress } } } : {}),
+})
+
+const firstAdmins = ({
+  START_ADMIN_CLIENT_ID,
+  START_ADMIN_USER_ID,
+  START_ADMIN_USER_EMAIL,
+}: WorkerConfig): FirstAdmins => [
+  ...(START_ADMIN_CLIENT_ID ? [{ kind: 'API_CLIENT' as const, clientId: START_ADMIN_CLIENT_ID }] : []),
+  ...(START_ADMIN_USER_ID
+    ? [
+        {
+          kind: 'USER' as const,
+          subject: START_ADMIN_USER_ID,
+          email: START_ADMIN_USER_EMAIL ?? null,
+          name: START_ADMIN_USER_EMAIL ?? START_ADMIN_USER_ID,
+        },
+      ]
+    : []),
+]
+
+const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const
+
+const logger = new DefaultLogger('WARN', ({ level, message, meta }) => log[levels[level]]({ meta }, message))
+
+const connect = async () => {
+  const orm = await openStorage({ url: config.DATABASE_URL, connections: 20 })
+  await migrate(orm)
+  const connection = await NativeConnection.connect({
+    address: config.TEMPORAL_ADDRESS,
+    grpcCompression: { codec: 'none' },
+  })
+  const dataConverter = createDataConverter(config.PAYLOAD_KEYS)
+  const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE, dataConverter })
+  return { orm, connection, dataConverter, client }
+}
+
+const start = async () => {
+  Runtime.install({ shutdownSignals: [], telemetryOptions: telemetry(config.WORKER_METRICS_ADDRESS), logger })
+  const { orm, connection, dataConverter, client } = await connect()
+  const services: Services = {
+    orm,
+    seal: new Seal(config.MASTER_KEYS),
+    settings: new Settings(orm.em),
+    runs: createRuns(client, config.TEMPORAL_TASK_QUEUE),
+    clock: () => new Date(),
+    baseUrl: config.BASE_URL,
+  }
+  if (await firstStart(services, firstAdmins(config)))
+    log.info('first start: system realm, built-in CA and policies are made')
+  await registerSearchAttributes(client, config.TEMPORAL_NAMESPACE)
+  await installSchedules(client, config.TEMPORAL_TASK_QUEUE)
+  const worker = await createWorker({
+    connection,
+    namespace: config.TEMPORAL_NAMESPACE,
+    taskQueue: config.TEMPORAL_TASK_QUEUE,
+    dataConverter,
+    activities: createActivities(services),
+    bundle: await bundleWorkflows(),
+  })
+  return { worker, connection, orm }
+}
+
+const { worker, connection, orm } = await start()
+const stop = (): void => worker.shutdown()
+process.once('SIGTERM', stop)
+process.once('SIGINT', stop)
+log.info('the worker is ready')
+await worker.run()
+await connection.close()
+await orm.close()

@@ -1,0 +1,35 @@
+// The Temporal worker: the workflow bundle, the activities, and where they listen.
+import { fileURLToPath } from 'node:url'
+import { bundleWorkflowCode, Worker, type NativeConnection, type WorkflowBundleWithSourceMap } from '@temporalio/worker'
+import type { DataConverter } from '@temporalio/common'
+import type { Activities } from '../activities/index.ts'
+import { failureConverterPath } from './payload-codec.ts'
+
+/** Bundles the workflow code; it is the same for every worker of a version. */
+export const bundleWorkflows = (): Promise<WorkflowBundleWithSourceMap> =>
+  bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+    failureConverterPath,
+    logger: { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error },
+  })
+
+/** What a worker is made of. */
+export interface WorkerParts {
+  readonly connection: NativeConnection
+  readonly namespace: string
+  readonly taskQueue: string
+  readonly dataConverter: DataConverter
+  readonly activities: Activities
+  readonly bundle: { code: string } | { codePath: string }
+}
+
+/** Makes the worker; `run()` of it works until `shutdown()`. */
+export const createWorker = ({ bundle, ...parts }: WorkerParts): Promise<Worker> =>
+  Worker.create({
+    ...parts,
+    workflowBundle: bundle,
+    shutdownGraceTime: '10s',
+    shutdownForceTime: '20s',
+    maxCachedWorkflows: 500,
+    maxConcurrentActivityTaskExecutions: 20,
+  })

@@ -1,0 +1,84 @@
+// A certificate request waits for people.
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  condition,
+  getExternalWorkflowHandle,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+} from '@temporalio/workflow'
+import type { CertRequestAction, CertRequestStatus } from '../domain/enums.ts'
+import { Failure } from '../domain/failure.ts'
+import { decided, isWaiting, type RequestState } from '../domain/lifecycle.ts'
+import type { Principal } from '../domain/principal.ts'
+import { records } from './activities.ts'
+import { approve, decline, requestsChanged, searchAttributes, type Decided } from './messages.ts'
+
+/** The request and the facts that its decision depends on, as they were when the run began. */
+export interface WaitingRequest {
+  readonly certRequestId: string
+  readonly state: RequestState
+  /** How long this run waits; the request itself stays decidable, a later decision starts a new run. */
+  readonly waitDays: number
+}
+
+const refusal = (error: unknown): ApplicationFailure => {
+  if (error instanceof Failure) return ApplicationFailure.nonRetryable(error.message, error.code)
+  return ApplicationFailure.nonRetryable(String(error), 'INTERNAL_ERROR')
+}
+
+const judge = (state: RequestState, action: CertRequestAction, principal: Principal): CertRequestStatus => {
+  try {
+    return decided(state, action, principal.id ?? '')
+  } catch (error) {
+    throw refusal(error)
+  }
+}
+
+const describe = ({ status, approverIds }: RequestState): string =>
+  isWaiting(status) ? `Waits: ${status}, ${approverIds.length} approval(s) so far` : `Decided: ${status}`
+
+const tellOrder = async (orderId: string, certRequestId: string): Promise<void> => {
+  try {
+    await getExternalWorkflowHandle(orderId).signal(requestsChanged, [certRequestId])
+  } catch {
+    // The order has ended, or the reconciler has yet to start it: it reads the records when it runs.
+  }
+}
+
+/** Waits until the request is decided; each decision is recorded before its caller hears the verdict. */
+export async function certRequest({
+  certRequestId,
+  state: begin,
+  waitDays,
+}: WaitingRequest): Promise<CertRequestStatus> {
+  let state = begin
+  const decide =
+    (action: CertRequestAction) =>
+    async (principal: Principal): Promise<Decided> => {
+      const before = state
+      const approverIds = action === 'APPROVE' ? [...state.approverIds, principal.id ?? ''] : state.approverIds
+      state = { ...state, status: judge(state, action, principal), approverIds }
+      try {
+        const outcome = await records.recordDecision({ certRequestId, action, principal })
+        if (outcome.orderId) await tellOrder(outcome.orderId, certRequestId)
+        return outcome
+      } catch (error) {
+        state = before
+        throw error
+      }
+    }
+  const judged = (action: CertRequestAction) => ({
+    validator: (principal: Principal) => void judge(state, action, principal),
+  })
+  setHandler(approve, decide('APPROVE'), judged('APPROVE'))
+  setHandler(decline, decide('DECLINE'), judged('DECLINE'))
+
+  setCurrentDetails(describe(state))
+  await condition(() => !isWaiting(state.status), `${waitDays} days`)
+  await condition(allHandlersFinished)
+  setCurrentDetails(describe(state))
+  upsertSearchAttributes([{ key: searchAttributes.state, value: state.status }])
+  return state.status
+}

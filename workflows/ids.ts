@@ -1,0 +1,17 @@
+// Workflow ids are business ids; this is the one place that makes them and reads them back.
+
+/** The run that waits for the decision on a request. */
+export const certRequestWorkflowId = (certRequestId: string): string => `cert-request/${certRequestId}`
+
+/** The run that issues, for one request its id, for a list an id of the list's own. */
+export const issueWorkflowId = (id: string): string => `issue/${id}`
+
+/** The id of an order, which is its workflow id as well: contract 4.2 allows `A-Z a-z 0-9 _ -` only. */
+export const orderWorkflowId = (id: string): string => `order-${id}`
+
+/** Whether a run is an asynchronous order. */
+export const isOrder = (workflowId: string): boolean => workflowId.startsWith('order-')
+
+/** The run that makes or checks a certificate provider. */
+export const providerWorkflowId = (verb: 'prepare' | 'check', providerId: string): string =>
+  `provider-${verb}/${providerId}`

@@ -1,0 +1,46 @@
+// An asynchronous order: issues what may be issued, waits for the rest, and never forgets an item.
+import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow'
+import { records, signing } from './activities.ts'
+import { chunksOf, inLanes } from './lanes.ts'
+import { requestsChanged } from './messages.ts'
+import type { OrderStatus } from '../domain/enums.ts'
+
+/** The longest time without a look at the records, should a message have been lost. */
+const lookAgainAfterMs = 6 * 60 * 60 * 1000
+
+/** Runs an order to its end: an item ends with its certificate, its failure, a refusal of the approvers, or the deadline. */
+export async function orderCertificates(orderId: string): Promise<OrderStatus> {
+  let changed: string[] = []
+  setHandler(requestsChanged, ids => void changed.push(...ids))
+
+  const { itemCount, expiresAt } = await records.beginOrder({ orderId })
+  let issued = 0
+  const issue = async (positions: number[]): Promise<number> => {
+    const done = await signing.issueOrderItems({ orderId, from: positions[0] ?? 0, to: positions.at(-1) ?? 0 })
+    issued += done.issued
+    setCurrentDetails(`${issued} of ${itemCount} issued`)
+    return done.waiting
+  }
+  const positions = Array.from({ length: itemCount }, (_, position) => position)
+  const pass = async (): Promise<number> =>
+    (await inLanes(chunksOf(positions), issue)).reduce((sum, waiting) => sum + waiting, 0)
+
+  let waiting = await pass()
+  while (waiting > 0) {
+    const leftMs = Date.parse(expiresAt) - Date.now()
+    if (leftMs <= 0) break
+    setCurrentDetails(`${issued} of ${itemCount} issued, ${waiting} wait for a decision`)
+    const told = await condition(() => changed.length > 0, Math.min(leftMs, lookAgainAfterMs))
+    const ids = changed
+    changed = []
+    if (!told) waiting = await pass()
+    else {
+      const done = await signing.issueDecided({ orderId, certRequestIds: ids })
+      issued += done.issued
+      waiting = done.waiting
+    }
+  }
+  const { status } = await records.closeOrder({ orderId })
+  setCurrentDetails(`${status}: ${issued} of ${itemCount} issued`)
+  return status
+}
