@@ -149,31 +149,13 @@ const keyOf = ({ brought, request, policy }: Dossier): KeySource => {
   return generatedKey(request.keyGenParamsDto ?? { cryptoAlgorithm: 'RSA' }, policy.cryptoRestrictions)
 }
 
-/** The subject data of an end entity. */
-export const subjectOf = (endEntity: EndEntity) => ({
-  commonName: endEntity.commonName ?? null,
-  organization: endEntity.organization ?? null,
-  organizationalUnit: endEntity.organizationalUnit ?? null,
-  country: endEntity.country ?? null,
-  externalId: endEntity.externalId ?? null,
-  email: endEntity.email ?? null,
-  domains: endEntity.domains,
-  ips: endEntity.ips,
-  genericDtoList: endEntity.genericDtoList,
-})
-
 /** Throws the first refusal of contract 5.4 for a request that exists. */
 export const checkDossier = (dossier: Dossier, now: Date): void => {
   const { request, realm, policy, endEntity, provider } = dossier
   checkRequest({
     realm,
     policy,
-    endEntity: {
-      ...subjectOf(endEntity),
-      realmId: endEntity.realmId,
-      archived: endEntity.archived,
-      userId: endEntity.userId,
-    },
+    endEntity: endEntity.fields,
     request: { validFor: request.validFor ?? 'ONE_DAY', keyPairMode: request.keyPairMode, present: membersOf(request) },
     key: keyOf(dossier),
     template: {

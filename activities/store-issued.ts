@@ -14,7 +14,7 @@ import { PrivateKey } from '../storage/private-key.ts'
 import { isOrder } from '../workflows/ids.ts'
 import type { ItemOutcome } from '../workflows/issue-certificates.ts'
 import { findDoubles } from './doubles.ts'
-import { subjectOf, type Dossier } from './request-checks.ts'
+import type { Dossier } from './request-checks.ts'
 import type { Services } from './services.ts'
 
 /** A signed certificate that is not stored yet. */
@@ -121,7 +121,7 @@ const giveGrants = async (em: EntityManager, stored: readonly Issued[]): Promise
 /** In the order of the aliases, so that two transactions never wait for each other in a ring. */
 const giveAliases = async (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
   const wanted = stored.flatMap(({ dossier: { endEntity, policy }, certificate }) => {
-    const identity = Object.assign(subjectOf(endEntity), { id: endEntity.id, subjectDn: certificate.subjectDn })
+    const identity = { ...endEntity.fields, id: endEntity.id, subjectDn: certificate.subjectDn }
     const alias = endEntity.alias ? null : strategyKey(policy.endEntityStrategy, identity)
     return alias ? [{ endEntity, alias }] : []
   })

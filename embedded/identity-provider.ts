@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { type Server, createServer } from 'node:http'
 import type { JWK } from 'jose'
-import Provider, { type Adapter, type AdapterPayload, type Configuration, type KoaContextWithOIDC, errors } from 'oidc-provider'
+import type { Adapter, AdapterPayload, Configuration, Provider, ResourceServer } from 'oidc-provider'
 import { type IdentityStore, openIdentityStore } from './identity-store.ts'
+import { OidcProvider } from './oidc-library.ts'
+import { passwordGrant } from './password-grant.ts'
 import { signingKey } from './signing-key.ts'
 
 /** Where the identity provider listens and what it keeps. */
@@ -26,7 +28,16 @@ export const AUDIENCE = 'certwright'
 const REALM_PATH = '/auth/realms/certwright'
 const PROTOCOL_PATH = '/protocol/openid-connect'
 const RESOURCE = 'urn:certwright'
+
 const TOKEN_SECONDS = 300
+
+const API = {
+  scope: 'openid profile email',
+  audience: AUDIENCE,
+  accessTokenFormat: 'jwt',
+  accessTokenTTL: TOKEN_SECONDS,
+  jwt: { sign: { alg: 'RS256' } },
+} satisfies ResourceServer
 
 // Access tokens are signed values that nothing has to remember, so only clients are ever looked up.
 const adapterFor = (store: IdentityStore) =>
@@ -75,16 +86,21 @@ const serviceAccountClaims = async (store: IdentityStore, clientId: string) => (
 
 const configuration = (store: IdentityStore, key: JWK): Configuration => ({
   adapter: adapterFor(store),
-  jwks: { keys: [key] } as NonNullable<Configuration['jwks']>,
+  jwks: { keys: [key] },
   cookies: { keys: [randomBytes(32).toString('base64url')] },
   scopes: ['openid', 'profile', 'email'],
+  responseTypes: ['code'],
+  ttl: { AccessToken: TOKEN_SECONDS, ClientCredentials: TOKEN_SECONDS, IdToken: TOKEN_SECONDS },
   routes: {
     token: `${PROTOCOL_PATH}/token`,
     jwks: `${PROTOCOL_PATH}/certs`,
     userinfo: `${PROTOCOL_PATH}/userinfo`,
     authorization: `${PROTOCOL_PATH}/auth`,
   },
-  findAccount: async (_, id) => ({ accountId: id, claims: async () => ({ sub: id, ...(await userClaims(store, id)) }) }),
+  findAccount: async (_, id) => ({
+    accountId: id,
+    claims: async () => ({ sub: id, ...(await userClaims(store, id)) }),
+  }),
   formats: {
     customizers: {
       jwt: async (_, token, { payload }) => {
@@ -99,41 +115,71 @@ const configuration = (store: IdentityStore, key: JWK): Configuration => ({
   features: {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
+    pushedAuthorizationRequests: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => RESOURCE,
-      getResourceServerInfo: () => ({
-        scope: 'openid profile email',
-        audience: AUDIENCE,
-        accessTokenFormat: 'jwt',
-        accessTokenTTL: TOKEN_SECONDS,
-        jwt: { sign: { alg: 'RS256' } },
-      }),
+      getResourceServerInfo: () => API,
     },
   },
 })
 
-const idTokenFor = (provider: Provider, ctx: KoaContextWithOIDC, subject: string) => {
-  const token = new provider.IdToken({ sub: subject }, { ctx })
-  return token.issue({ use: 'idtoken' })
+// The library compares plain secrets; ours are hashes.
+const compareHashedSecrets = (provider: Provider, store: IdentityStore) => {
+  provider.Client.prototype.compareClientSecret = function (actual: string) {
+    return store.clientSecretMatches(this.clientId, actual)
+  }
 }
 
-// RFC 6749 4.3, with the error codes of 5.2.
-const passwordGrant = (provider: Provider, store: IdentityStore) => async (ctx: KoaContextWithOIDC) => {
-  const { username, password, scope } = ctx.oidc.params as Record<string, string | undefined>
-  if (!username || !password) throw new errors.InvalidRequest('username and password are required')
-  const user = await store.findUserByPassword(username, password)
-  if (user === undefined) throw new errors.InvalidGrant('Invalid user credentials')
-  const { client } = ctx.oidc
-  if (client === undefined) throw new errors.InvalidClient('a client is required')
-  const token = new provider.AccessToken({ accountId: user.id, client, gty: 'password', ...(scope && { scope }) })
-  const server = await provider_resource(provider)
-  token.resourceServer = server
-  ctx.body = {
-    access_token: await token.save(),
-    expires_in: TOKEN_SECONDS,
-    token_type: 'Bearer',
-    scope: scope ?? 'openid',
-    ...(scope?.split(' ').includes('openid') && { id_token: await idTokenFor(provider, ctx, user.id) }),
+const makeProvider = (issuer: string, store: IdentityStore, key: JWK) => {
+  const provider = new OidcProvider(issuer, configuration(store, key))
+  compareHashedSecrets(provider, store)
+  const resourceServer = new provider.ResourceServer(RESOURCE, API)
+  provider.registerGrantType('password', passwordGrant(provider, store, resourceServer), [
+    'username',
+    'password',
+    'scope',
+  ])
+  return provider
+}
+
+const listen = (server: Server, port: number) =>
+  new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+
+// The provider sees the part of the path below the realm; `originalUrl` lets it write whole addresses.
+const mounted = (provider: Provider) => {
+  const answer = provider.callback()
+  return createServer((request, response) => {
+    const url = request.url ?? ''
+    if (!url.startsWith(`${REALM_PATH}/`)) {
+      response.writeHead(404, { 'content-type': 'text/plain' })
+      return response.end(`The identity provider answers below ${REALM_PATH}/\n`)
+    }
+    const below = url.slice(REALM_PATH.length)
+    void answer(Object.assign(request, { originalUrl: url, url: below }), response)
+  })
+}
+
+/** Starts the identity provider on its own HTTP port. */
+export const startIdentityProvider = async (settings: IdentityProviderSettings): Promise<IdentityProvider> => {
+  const store = await openIdentityStore(settings.databaseUrl)
+  const issuer = `http://127.0.0.1:${settings.port}${REALM_PATH}`
+  const server = mounted(makeProvider(issuer, store, await signingKey(settings.keyFile)))
+  await listen(server, settings.port)
+  return {
+    issuer,
+    tokenUrl: `${issuer}${PROTOCOL_PATH}/token`,
+    store,
+    stop: async () => {
+      await new Promise(resolve => {
+        server.close(resolve)
+        server.closeAllConnections()
+      })
+      await store.close()
+    },
   }
 }

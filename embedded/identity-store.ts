@@ -3,7 +3,7 @@ import { Pool } from 'pg'
 import { hashSecret, secretMatches } from './secret-hash.ts'
 
 /** A person known to the identity provider. */
-export interface IdentityUser {
+interface IdentityUser {
   readonly id: string
   readonly username: string
   readonly email: string
@@ -13,7 +13,7 @@ export interface IdentityUser {
 }
 
 /** A machine client of the identity provider with its service account. */
-export interface IdentityClient {
+interface IdentityClient {
   readonly clientId: string
   /** The subject of the tokens of the client's service account. */
   readonly serviceAccountId: string
@@ -21,16 +21,17 @@ export interface IdentityClient {
 }
 
 /** What makes or changes a user; without a password the old one stays. */
-export type UserInput = Omit<IdentityUser, 'id' | 'enabled'> & { id?: string; enabled?: boolean; password?: string }
+type UserInput = Omit<IdentityUser, 'id' | 'enabled'> & { id?: string; enabled?: boolean; password?: string }
 
 /** What makes or changes a client; without a secret the old one stays. */
-export type ClientInput = { clientId: string; serviceAccountId?: string; enabled?: boolean; secret?: string }
+type ClientInput = { clientId: string; serviceAccountId?: string; enabled?: boolean; secret?: string }
 
 /** Users and clients of the embedded identity provider, in PostgreSQL. */
 export interface IdentityStore {
   readonly upsertUser: (input: UserInput) => Promise<IdentityUser>
   readonly upsertClient: (input: ClientInput) => Promise<IdentityClient>
   readonly findUser: (id: string) => Promise<IdentityUser | undefined>
+  readonly findUserByName: (username: string) => Promise<IdentityUser | undefined>
   readonly findClient: (clientId: string) => Promise<IdentityClient | undefined>
   /** The user with that name (or e-mail address) and password, when enabled. */
   readonly findUserByPassword: (username: string, password: string) => Promise<IdentityUser | undefined>
@@ -74,12 +75,19 @@ const UPSERT_CLIENT = `
   RETURNING ${CLIENT}`
 
 const userParameters = async ({ id, username, email, firstName, lastName, enabled, password }: UserInput) => [
-  ...[id ?? randomUUID(), username.toLowerCase(), email, firstName, lastName, enabled ?? true],
+  id ?? randomUUID(),
+  username.toLowerCase(),
+  email,
+  firstName,
+  lastName,
+  enabled ?? true,
   password === undefined ? null : await hashSecret(password),
 ]
 
 const clientParameters = async ({ clientId, serviceAccountId, enabled, secret }: ClientInput) => [
-  ...[clientId, serviceAccountId ?? randomUUID(), enabled ?? true],
+  clientId,
+  serviceAccountId ?? randomUUID(),
+  enabled ?? true,
   secret === undefined ? null : await hashSecret(secret),
 ]
 
@@ -115,7 +123,7 @@ const checks = ({ first }: ReturnType<typeof queries>) => ({
 
 /** Opens the identity provider's records and makes their tables when they are not there. */
 export const openIdentityStore = async (databaseUrl: string): Promise<IdentityStore> => {
-  const pool = new Pool({ connectionString: databaseUrl, max: 5 })
+  const pool = new Pool({ connectionString: databaseUrl, max: 5, allowExitOnIdle: true })
   pool.on('error', () => {}) // an idle connection that broke is replaced by the next query
   await pool.query(SCHEMA)
   const query = queries(pool)
@@ -123,6 +131,8 @@ export const openIdentityStore = async (databaseUrl: string): Promise<IdentitySt
     upsertUser: async input => query.always<IdentityUser>(UPSERT_USER, await userParameters(input)),
     upsertClient: async input => query.always<IdentityClient>(UPSERT_CLIENT, await clientParameters(input)),
     findUser: id => query.first(`SELECT ${USER} FROM identity_user WHERE id = $1`, [id]),
+    findUserByName: username =>
+      query.first(`SELECT ${USER} FROM identity_user WHERE username = $1`, [username.toLowerCase()]),
     findClient: clientId => query.first(`SELECT ${CLIENT} FROM identity_client WHERE client_id = $1`, [clientId]),
     ...checks(query),
     close: () => pool.end(),

@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Account } from './process.ts'
@@ -23,7 +33,9 @@ export const postgresAccount = (): Account | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const account = ACCOUNTS.map(lookUp).find(found => found !== undefined)
   if (account) return account
-  throw new Error('PostgreSQL does not run as root, and this machine has no user `postgres` or `nobody`: add one of them.')
+  throw new Error(
+    'PostgreSQL does not run as root, and this machine has no user `postgres` or `nobody`: add one of them.',
+  )
 }
 
 const mayEnter = ({ uid, gid }: Account, folder: string) => {
@@ -32,8 +44,8 @@ const mayEnter = ({ uid, gid }: Account, folder: string) => {
   return (mode & bit) !== 0
 }
 
-/** True when the account can reach a folder: every folder above it lets it pass. */
-export const reachable = (account: Account | undefined, folder: string): boolean => {
+// Every folder above it must let the account pass.
+const reachable = (account: Account | undefined, folder: string): boolean => {
   if (account === undefined) return true
   for (let above = dirname(folder); ; above = dirname(above)) {
     if (existsSync(above) && !mayEnter(account, above)) return false
@@ -66,13 +78,13 @@ export const postgresPrograms = (account: Account | undefined): string => {
 export const makeDataFolder = (account: Account | undefined, folder: string): void => {
   mkdirSync(dirname(folder), { recursive: true })
   rmSync(folder, { recursive: true, force: true })
-  if (account === undefined) return mkdirSync(folder, { mode: 0o700 }) as undefined
   if (reachable(account, folder)) {
     mkdirSync(folder, { mode: 0o700 })
-    return chownSync(folder, account.uid, account.gid)
+    if (account) chownSync(folder, account.uid, account.gid)
+    return
   }
   mkdirSync(ROOT_ONLY_PLACE, { recursive: true })
   const elsewhere = mkdtempSync(join(ROOT_ONLY_PLACE, 'postgres-'))
-  chownSync(elsewhere, account.uid, account.gid)
+  if (account) chownSync(elsewhere, account.uid, account.gid)
   symlinkSync(elsewhere, folder)
 }

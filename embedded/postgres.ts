@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync, chownSync, chmodSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+  chownSync,
+  chmodSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -32,7 +41,12 @@ const READY_MS = 60_000
 const run = promisify(execFile)
 
 const FAST = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum_naptime=10min']
-const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300', 'shared_buffers=128MB']
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=300',
+  'shared_buffers=128MB',
+]
 
 // initdb is not atomic: a marker written last tells a finished cluster from one that a power cut left half made.
 const marker = (folder: string) => join(folder, 'certwright-ready')
@@ -119,19 +133,18 @@ const launch = ({ folder, port, durable, logFile }: PostgresSettings) => {
 const ATTEMPTS = 20
 const ATTEMPT_PAUSE_MS = 500
 
-const startServer = async (settings: PostgresSettings, url: string) => {
-  for (let attempt = 1; ; attempt++) {
-    const server = launch(settings)
-    try {
-      await until({ part: server, patienceMs: READY_MS }, () => connected(url, client => client.query('SELECT 1')))
-      return server
-    } catch (error) {
-      await server.stop()
-      const busy = /pre-existing shared memory block|lock file .* already exists/.test(server.lastLines())
-      if (!busy || attempt === ATTEMPTS) throw error
-      await wait(ATTEMPT_PAUSE_MS)
-    }
+const startServer = async (settings: PostgresSettings, url: string, attempt = 1): Promise<RunningProcess> => {
+  const server = launch(settings)
+  try {
+    await until({ part: server, patienceMs: READY_MS }, () => connected(url, client => client.query('SELECT 1')))
+    return server
+  } catch (error) {
+    await server.stop()
+    const busy = /pre-existing shared memory block|lock file .* already exists/.test(server.lastLines())
+    if (!busy || attempt === ATTEMPTS) throw error
   }
+  await wait(ATTEMPT_PAUSE_MS)
+  return startServer(settings, url, attempt + 1)
 }
 
 /** Starts PostgreSQL on a data folder, which is made when it is not there, and waits until it answers. */

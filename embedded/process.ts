@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** The user and group that a process runs as, when that is another one than ours. */
@@ -30,17 +30,30 @@ export interface RunningProcess {
   readonly stop: () => Promise<void>
   /** Ends the process with SIGKILL, as a crash would. */
   readonly kill: () => Promise<void>
+  /** The end of what it has written since its start. */
   readonly lastLines: () => string
+  readonly logFile: string
 }
 
 const STOP_PATIENCE_MS = 20_000
 const SHOWN_LINES = 15
 
-const lastLinesOf = (file: string) => readFileSync(file, 'utf8').trimEnd().split('\n').slice(-SHOWN_LINES).join('\n')
+const LOG_LIMIT = 20 * 1024 * 1024
+
+const sizeOf = (file: string) => (existsSync(file) ? statSync(file).size : 0)
+
+// Logs go on from start to start; one that has grown large steps aside.
+const prepareLog = (file: string) => {
+  mkdirSync(dirname(file), { recursive: true })
+  if (sizeOf(file) > LOG_LIMIT) renameSync(file, `${file}.old`)
+  return sizeOf(file)
+}
+
+const lastLinesOf = (file: string, from: number) =>
+  readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n').slice(-SHOWN_LINES).join('\n')
 
 // An own process group: a Ctrl-C in the terminal reaches only us, and we end the parts in order.
 const launch = ({ command: [file, ...args], logFile, environment, account }: ProcessSettings) => {
-  mkdirSync(dirname(logFile), { recursive: true })
   const log = openSync(logFile, 'a')
   try {
     return spawn(file, args, {
@@ -68,21 +81,33 @@ const signalled = async (child: ChildProcess, exited: Promise<string>, signal: N
   clearTimeout(patience)
 }
 
+const live = new Set<RunningProcess>()
+
+/** Ends every process that this one started and that still runs, such as a part whose start was broken off. */
+export const stopRemaining = async (): Promise<void> => {
+  await Promise.all([...live].map(part => part.stop()))
+}
+
 /** Starts a process whose output goes to a log file. */
 export const startProcess = (settings: ProcessSettings): RunningProcess => {
+  const logStart = prepareLog(settings.logFile)
   const child = launch(settings)
   let hasEnded = false
   const exited = ending(settings.name, child).then(reason => {
     hasEnded = true
+    live.delete(part)
     return reason
   })
-  return {
+  const part: RunningProcess = {
     name: settings.name,
     pid: child.pid ?? 0,
     exited,
     ended: () => hasEnded,
     stop: () => signalled(child, exited, settings.stopSignal ?? 'SIGTERM'),
     kill: () => signalled(child, exited, 'SIGKILL'),
-    lastLines: () => lastLinesOf(settings.logFile),
+    logFile: settings.logFile,
+    lastLines: () => lastLinesOf(settings.logFile, logStart),
   }
+  live.add(part)
+  return part
 }

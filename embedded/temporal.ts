@@ -44,13 +44,23 @@ const DYNAMIC_CONFIGURATION = [
 
 const uiArguments = (ui: TemporalSettings['ui']) =>
   ui
-    ? ['--ui-ip', '127.0.0.1', '--ui-port', `${ui.port}`, '--ui-disable-news-fetch', '--ui-codec-endpoint', ui.codecEndpoint]
+    ? [
+        '--ui-ip',
+        '127.0.0.1',
+        '--ui-port',
+        `${ui.port}`,
+        '--ui-disable-news-fetch',
+        '--ui-codec-endpoint',
+        ui.codecEndpoint,
+      ]
     : ['--headless']
 
 const serverArguments = ({ port, databaseFile, ui, namespace = NAMESPACE }: TemporalSettings) => [
-  ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--namespace', namespace],
-  ...['--db-filename', databaseFile, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'],
-  ...['--log-level', 'warn', '--log-format', 'json'],
+  ...`server start-dev --ip 127.0.0.1 --port ${port} --namespace ${namespace} --db-filename`.split(' '),
+  databaseFile,
+  ...'--sqlite-pragma journal_mode=wal --sqlite-pragma synchronous=normal --log-level warn --log-format json'.split(
+    ' ',
+  ),
   ...uiArguments(ui),
   ...SEARCH_ATTRIBUTES.flatMap(name => ['--search-attribute', `${name}=Keyword`]),
   ...DYNAMIC_CONFIGURATION.flatMap(value => ['--dynamic-config-value', value]),

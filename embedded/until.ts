@@ -9,21 +9,26 @@ export interface Awaited {
 
 const LOOK_AGAIN_MS = 40
 
+const giveUp = ({ part, patienceMs }: Awaited, error: unknown) => {
+  const reason = error instanceof Error ? error.message : String(error)
+  const message = `${part.name} did not get ready in ${patienceMs / 1000} s (${reason}):\n${part.lastLines()}`
+  return new Error(message, { cause: error })
+}
+
 /** Tries until it succeeds; ends with the part's last log lines when the part dies or takes too long. */
-export const until = async <T>({ part, patienceMs }: Awaited, attempt: () => Promise<T>): Promise<T> => {
+export const until = async <T>(awaited: Awaited, attempt: () => Promise<T>): Promise<T> => {
+  const { part, patienceMs } = awaited
   const deadline = Date.now() + patienceMs
-  for (;;) {
-    if (part.ended()) throw new Error(`${await part.exited}. Its last lines:\n${part.lastLines()}`)
+  let latest: unknown
+  while (Date.now() < deadline) {
+    if (part.ended())
+      throw new Error(`${await part.exited}. Its log is ${part.logFile}, which ends with:\n${part.lastLines()}`)
     try {
       return await attempt()
     } catch (error) {
-      if (Date.now() < deadline) {
-        await wait(LOOK_AGAIN_MS)
-        continue
-      }
-      const reason = error instanceof Error ? error.message : String(error)
-      const cause = { cause: error }
-      throw new Error(`${part.name} did not get ready in ${patienceMs / 1000} s (${reason}):\n${part.lastLines()}`, cause)
+      latest = error
     }
+    await wait(LOOK_AGAIN_MS)
   }
+  throw giveUp(awaited, latest)
 }

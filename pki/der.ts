@@ -55,7 +55,8 @@ export function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
 export const sequence = (...parts: readonly Uint8Array[]): Buffer => tlv(tags.sequence, ...parts)
 
 /** SET OF finished values, sorted as DER wants them (X.690 11.6). */
-export const setOf = (...parts: readonly Uint8Array[]): Buffer => tlv(tags.set, ...parts.toSorted(Buffer.compare))
+export const setOf = (...parts: readonly Uint8Array[]): Buffer =>
+  tlv(tags.set, ...parts.toSorted((one, other) => Buffer.compare(one, other)))
 
 /** `[number]` constructed: an EXPLICIT tag, or an IMPLICIT one over a SEQUENCE or SET. */
 export const context = (number: number, ...parts: readonly Uint8Array[]): Buffer => tlv(0xa0 | number, ...parts)

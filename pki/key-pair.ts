@@ -1,16 +1,7 @@
 // Key pairs, made in the libuv pool so that the event loop stays free.
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPair as generate,
-  type KeyObject,
-  type KeyPairExportResult,
-} from 'node:crypto'
+import { generateKeyPair as generate } from 'node:crypto'
 import { promisify } from 'node:util'
 import { getKeyAlgorithm, type KeySpec } from './algorithms.ts'
-
-export { describePublicKey } from './public-key.ts'
-export { checkKeyStrength } from './key-strength.ts'
 
 /** Both halves of a key pair: DER SubjectPublicKeyInfo and DER PKCS#8 PrivateKeyInfo (RFC 5958), not encrypted. */
 export interface KeyPair {
@@ -18,11 +9,24 @@ export interface KeyPair {
   readonly privateKeyPkcs8: Buffer
 }
 
+const generateAsync = promisify(generate)
+
 const encodings = {
   publicKeyEncoding: { type: 'spki', format: 'der' },
   privateKeyEncoding: { type: 'pkcs8', format: 'der' },
 } as const
 
-const generateRsa = promisify((bits: number, done: (error: Error | null, pair?: KeyPair) => void) =>
-  generate('rsa', { modulusLength: bits, publicExponent: 65_537, ...encodings }, handOver(done)),
-)
+function generateEncoded(spec: KeySpec) {
+  if (spec.cryptoAlgorithm === 'RSA')
+    return generateAsync('rsa', { modulusLength: spec.keySize, publicExponent: 65_537, ...encodings })
+  if (spec.cryptoAlgorithm === 'EC')
+    return generateAsync('ec', { namedCurve: getKeyAlgorithm(spec).curve ?? '', ...encodings })
+  if (spec.edDSANamedCurve === 'ED25519') return generateAsync('ed25519', encodings)
+  return generateAsync('ed448', encodings)
+}
+
+/** A new key pair of the kind, by the operating system's random source (FIPS 186-5). */
+export async function generateKeyPair(spec: KeySpec): Promise<KeyPair> {
+  const { publicKey, privateKey } = await generateEncoded(spec)
+  return { publicKeySpki: publicKey, privateKeyPkcs8: privateKey }
+}

@@ -1,7 +1,14 @@
 // Distinguished names as text (RFC 4514): the last encoded relative name comes first.
 import { Failure } from '../domain/failure.ts'
 import { DerError, findText, readDer } from './der-reader.ts'
-import { type AttributeName, attributeNames, attributeTypes, type Name, type NameAttribute, textAttribute } from './name.ts'
+import {
+  type AttributeName,
+  attributeNames,
+  attributeTypes,
+  type Name,
+  type NameAttribute,
+  textAttribute,
+} from './name.ts'
 
 const hexPair = (character: string) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`
 
@@ -90,7 +97,7 @@ const asciiTypes: readonly AttributeName[] = ['C', 'DC', 'emailAddress', 'serial
 
 function knownAttribute(name: AttributeName, text: string): NameAttribute {
   if (text === '') return refuse(`${name} is empty`)
-  if ([...text].length > attributeTypes[name].maxLength) return refuse(`${name} is too long`)
+  if (Array.from(text).length > attributeTypes[name].maxLength) return refuse(`${name} is too long`)
   // oxlint-disable-next-line no-control-regex
   if (asciiTypes.includes(name) && /[^\u0000-\u007f]/.test(text)) return refuse(`${name} takes ASCII only`)
   return textAttribute(name, text)

@@ -12,7 +12,10 @@ export interface PemBlock {
 
 /** PEM text of DER octets: LF, 64 columns, final newline (RFC 7468 2). */
 export function encodePem(label: PemLabel, der: Uint8Array): string {
-  const lines = Buffer.from(der.buffer, der.byteOffset, der.length).toString('base64').match(/.{1,64}/g) ?? []
+  const lines =
+    Buffer.from(der.buffer, der.byteOffset, der.length)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
 }
 

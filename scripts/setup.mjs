@@ -22,7 +22,8 @@ const setUp = async () => {
 }
 
 const main = async () => {
-  if (duty !== 'start' && duty !== 'test') throw new SetupError('Say what to set up: `setup.mjs start` or `setup.mjs test`.')
+  if (duty !== 'start' && duty !== 'test')
+    throw new SetupError('Say what to set up: `setup.mjs start` or `setup.mjs test`.')
   if (duty === 'test') checkTools()
   if (current(readRecord())) return
   const release = await takeLock(cacheFolder())

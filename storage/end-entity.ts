@@ -1,4 +1,4 @@
-import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
+import { defineEntity, p, type Opt, type OptionalProps } from '@mikro-orm/postgresql'
 import type { GenericPair } from '../domain/end-entity-rules.ts'
 import type { Place } from '../domain/permissions.ts'
 import { Realm } from './realm.ts'
@@ -37,11 +37,30 @@ const schema = defineEntity({
 
 /** The owner of certificates: the participant that they are issued for. */
 export class EndEntity extends schema.class {
+  declare [OptionalProps]?: 'fields'
+
   get metadata(): Metadata {
     return metadataOf(this)
   }
   get archiveInfo(): ArchiveInfo {
     return archiveInfoOf(this)
+  }
+  /** What names it, as the rules of requests read it. */
+  get fields() {
+    return {
+      realmId: this.realmId,
+      archived: this.archived,
+      userId: this.userId ?? null,
+      commonName: this.commonName ?? null,
+      organization: this.organization ?? null,
+      organizationalUnit: this.organizationalUnit ?? null,
+      country: this.country ?? null,
+      externalId: this.externalId ?? null,
+      email: this.email ?? null,
+      domains: this.domains,
+      ips: this.ips,
+      genericDtoList: this.genericDtoList,
+    }
   }
   get place(): Place & Opt {
     return { REALM: this.realmId, END_ENTITY: this.id, creatorId: this.createdBy ?? null }

@@ -29,7 +29,8 @@ export interface Search<T> {
 const auditColumns = ['createdDate', 'createdBy', 'lastModifiedDate']
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-const likeText = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+/** A text as a pattern of `ilike` that finds it anywhere. */
+export const likeText = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 const termCondition = ({
   text,

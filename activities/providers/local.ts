@@ -7,10 +7,12 @@ import { keyAlgorithmOf } from '../../pki/algorithms.ts'
 import {
   issueCertificate,
   issuerOf,
+  LintError,
   parseCertificate,
   type CertificateDescription,
   type DistributionUrls,
   type Issuer,
+  type TbsInput,
 } from '../../pki/certificate.ts'
 import { encodeName, subjectName } from '../../pki/name.ts'
 import {
@@ -91,6 +93,16 @@ class OpenCas {
   }
 }
 
+/** Issues; a certificate that would break RFC 5280 is refused before anything is signed. */
+const linted = async (input: TbsInput, key: KeyObject): Promise<Buffer> => {
+  try {
+    return await issueCertificate(input, key)
+  } catch (error) {
+    if (error instanceof LintError) throw new Failure('ISSUE_REJECTED', error.message)
+    throw error
+  }
+}
+
 const openProvider = (ca: OpenCa, provider: CertificateProvider, urls: DistributionUrls): OpenProvider => ({
   issuerCaId: ca.id,
   caNotAfter: ca.certificate.validNotAfter,
@@ -100,7 +112,7 @@ const openProvider = (ca: OpenCa, provider: CertificateProvider, urls: Distribut
     const template = templateOf(provider, policyConfiguration)
     const subjectDer = encodeName(subjectName(subject))
     const sans = subjectAlternativeNames(template, subject)
-    return issueCertificate({ ...order, issuer: ca.issuer, subjectDer, template, sans, urls }, ca.key)
+    return linted({ ...order, issuer: ca.issuer, subjectDer, template, sans, urls }, ca.key)
   },
 })
 

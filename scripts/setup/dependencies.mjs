@@ -37,7 +37,9 @@ export const installDependencies = async record => {
     throw new SetupError(`The npm packages could not be installed. ${error.message}${offlineAdvice(error.message)}`)
   })
   if (!existsSync(node())) {
-    throw new SetupError('npm left out the `node` package, because its install scripts are switched off. Run `npm ci --foreground-scripts --ignore-scripts=false`.')
+    throw new SetupError(
+      'npm left out the `node` package, because its install scripts are switched off. Run `npm ci --foreground-scripts --ignore-scripts=false`.',
+    )
   }
   writeRecord({ ...readRecord(), lockHash: lockHash() })
   say(`Dependencies: installed in ${seconds(started)}.`)

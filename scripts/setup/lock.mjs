@@ -85,7 +85,11 @@ export const takeLock = async folder => {
     await wait(LOOK_AGAIN_MS)
   }
   const release = () => rmSync(path, { force: true })
-  for (const [signal, number] of [['SIGINT', 2], ['SIGTERM', 15], ['SIGHUP', 1]]) {
+  for (const [signal, number] of [
+    ['SIGINT', 2],
+    ['SIGTERM', 15],
+    ['SIGHUP', 1],
+  ]) {
     process.once(signal, () => {
       release()
       process.exit(128 + number)

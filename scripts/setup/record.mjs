@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the checkout. */
 export const projectFolder = fileURLToPath(new URL('../..', import.meta.url))
 
-const file = () => process.env.CERTWRIGHT_SETUP_RECORD ?? join(projectFolder, 'node_modules/.cache/certwright/setup.json')
+const file = () =>
+  process.env.CERTWRIGHT_SETUP_RECORD ?? join(projectFolder, 'node_modules/.cache/certwright/setup.json')
 
 /** The folder for what outlives a checkout: the Temporal CLI and the time-skipping server. */
 export const cacheFolder = () => {

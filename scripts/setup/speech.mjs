@@ -41,4 +41,6 @@ const OFFLINE = /no such host|dial tcp|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|i\/o tim
 
 /** What to add to a failure that looks like a missing network. */
 export const offlineAdvice = message =>
-  OFFLINE.test(message) ? '\nThe network looks unreachable: connect to the internet (or set the proxy) and run again.' : ''
+  OFFLINE.test(message)
+    ? '\nThe network looks unreachable: connect to the internet (or set the proxy) and run again.'
+    : ''

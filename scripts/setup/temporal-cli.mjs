@@ -12,7 +12,8 @@ const moduleFolder = join(projectFolder, 'embedded/temporal-cli')
 const cached = () => join(cacheFolder(), `temporal-${VERSION}`)
 
 /** True when the recorded program is still there, or a server of the user's makes it needless. */
-export const temporalCliCurrent = record => Boolean(process.env.TEMPORAL_ADDRESS) || existsSync(record.temporalCli ?? '')
+export const temporalCliCurrent = record =>
+  Boolean(process.env.TEMPORAL_ADDRESS) || existsSync(record.temporalCli ?? '')
 
 const fits = version => {
   const [major = 0, minor = 0] = version.split('.').map(Number)
@@ -65,7 +66,8 @@ const fromDownload = async () => {
   try {
     const bytes = await fetchArchive(asset.url)
     const digest = createHash('sha256').update(bytes).digest('hex')
-    if (digest !== asset.sha256) return { why: `the download's SHA-256 is ${digest}, not the pinned one; it was thrown away` }
+    if (digest !== asset.sha256)
+      return { why: `the download's SHA-256 is ${digest}, not the pinned one; it was thrown away` }
     const part = `${cached()}.part`
     await unpack(bytes, part)
     chmodSync(part, 0o755)
@@ -73,7 +75,9 @@ const fromDownload = async () => {
     say(`Temporal CLI: downloaded and verified in ${seconds(started)}.`)
     return { path: cached() }
   } catch (error) {
-    return { why: `the download failed (${error.name === 'AbortError' ? 'no answer' : (error.cause?.code ?? error.message)})` }
+    return {
+      why: `the download failed (${error.name === 'AbortError' ? 'no answer' : (error.cause?.code ?? error.message)})`,
+    }
   }
 }
 
@@ -90,7 +94,9 @@ const build = async part => {
 const fromSource = async () => {
   if (onPath('go') === undefined) return { why: 'no Go toolchain to build it with' }
   const started = Date.now()
-  say(`Temporal CLI: building ${VERSION} from the Go module proxy. Once a machine: 10 to 30 minutes, 1.5 GB of modules.`)
+  say(
+    `Temporal CLI: building ${VERSION} from the Go module proxy. Once a machine: 10 to 30 minutes, 1.5 GB of modules.`,
+  )
   const part = `${cached()}.part`
   try {
     await build(part)

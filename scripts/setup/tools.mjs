@@ -29,5 +29,7 @@ export const checkTools = () => {
   if (missing.length === 0) return
   const reasons = missing.map(([command, why]) => `  ${command} is missing: ${why}`)
   const packages = missing.map(([, , name]) => name).join(' ')
-  throw new SetupError(`the tests need tools that this machine lacks.\n${reasons.join('\n')}\nInstall them, on Debian or Ubuntu: apt-get install ${packages}`)
+  throw new SetupError(
+    `the tests need tools that this machine lacks.\n${reasons.join('\n')}\nInstall them, on Debian or Ubuntu: apt-get install ${packages}`,
+  )
 }

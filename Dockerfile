@@ -1,0 +1,16 @@
+# One image for the three processes: api, worker and scep-gateway (the command tells which).
+FROM node:26.10.0-bookworm-slim
+WORKDIR /app
+ENV NODE_ENV=production
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
+COPY domain domain
+COPY pki pki
+COPY storage storage
+COPY workflows workflows
+COPY activities activities
+COPY worker worker
+COPY api api
+COPY scep-gateway scep-gateway
+USER node
+CMD ["node", "--enable-source-maps", "api/main.ts"]

@@ -1,0 +1,63 @@
+// The REST interface as a Koa application: every exported operation of the resources, and what surrounds them.
+import { Router } from '@koa/router'
+import Koa, { type Middleware } from 'koa'
+import helmet from 'koa-helmet'
+import { Failure } from '../domain/failure.ts'
+import { codecEndpoint } from './codec-endpoint.ts'
+import type { Dependencies } from './dependencies.ts'
+import { documentation } from './documentation.ts'
+import { health } from './health.ts'
+import { errors } from './middleware/errors.ts'
+import { handlerOf } from './middleware/handler.ts'
+import { metrics } from './middleware/metrics.ts'
+import { requestLog } from './middleware/request-log.ts'
+import type { State } from './middleware/state.ts'
+import type { Operation } from './operation.ts'
+import * as resources from './resources/index.ts'
+
+/** Operations by operationId. */
+export type Operations = Readonly<Record<string, Operation>>
+
+/** Every operation of the interface. */
+export const operations: Operations = resources
+
+/** Fixed segments before parameters, so that `/certificates/search` is never read as an id. */
+const specificity = ({ path }: Operation): string => path.replace(/:\w+/g, '~')
+
+const inOrder = (all: Operations): [string, Operation][] =>
+  Object.entries(all).sort(([, a], [, b]) => (specificity(a) < specificity(b) ? -1 : 1))
+
+const unmatched: Middleware = async (ctx, next) => {
+  await next()
+  if (ctx.status !== 404 || ctx.body) return
+  const matched = (ctx['matched'] ?? []) as { methods: string[] }[]
+  const methods = [...new Set(matched.flatMap(layer => layer.methods))]
+  if (methods.length === 0) throw new Failure('NOT_FOUND', 'There is no such path.')
+  ctx.set('Allow', methods.join(', '))
+  throw new Failure('METHOD_NOT_ALLOWED')
+}
+
+const routerOf = (all: Operations, deps: Dependencies): Router => {
+  const router = new Router()
+  for (const [operationId, operation] of inOrder(all))
+    router.register(operation.path, [operation.method], handlerOf(operationId, operation, deps) as never)
+  return router
+}
+
+/** Makes the application; tests mount operations of their own. */
+export const createApp = (deps: Dependencies, all: Operations = operations): Koa<State> => {
+  const app = new Koa<State>()
+  const measured = metrics()
+  app.use(requestLog(deps.log))
+  app.use(measured.middleware)
+  app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }))
+  app.use(errors)
+  app.use(unmatched)
+  app.use(health(deps))
+  app.use(measured.endpoint)
+  app.use(documentation(all, deps))
+  app.use(codecEndpoint(deps))
+  app.use(routerOf(all, deps).routes() as Middleware)
+  app.on('error', (error: unknown) => deps.log.error({ err: error }, 'request broke off'))
+  return app
+}

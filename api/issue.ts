@@ -1,0 +1,64 @@
+// What issuing and ordering share: the requests of a call with the caller's right to each, and waiting for runs.
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { apiErrors, Failure } from '../domain/failure.ts'
+import type { IssueState } from '../domain/issue-rules.ts'
+import { CertRequest } from '../storage/cert-request.ts'
+import { isOrder } from '../workflows/ids.ts'
+import type { issueCertificates, ItemOutcome } from '../workflows/issue-certificates.ts'
+import type { Caller } from './caller.ts'
+import { PENDING, type Temporal } from './temporal.ts'
+
+/** A request as the tables of contract 4.2 look at it. */
+export const issueStateOf = ({ certRequestStatus, archived, runId, undelivered }: CertRequest): IssueState => ({
+  certRequestStatus,
+  archived,
+  ordered: runId != null && isOrder(runId),
+  issuing: runId != null && !isOrder(runId),
+  undelivered,
+})
+
+/** Answers how to get a request of the list: CERT_REQUEST_NOT_FOUND, or ACCESS_DENIED without the right to issue it. */
+export const loadRequests = async (em: EntityManager, caller: Caller, ids: readonly string[]) => {
+  const rows = await em.find(CertRequest, { id: { $in: [...ids] } })
+  const verdicts = await caller.which(
+    'ISSUE',
+    rows.map(row => row.place),
+  )
+  const found = new Map(rows.map((row, index) => [row.id, { row, allowed: verdicts[index] === true }]))
+  return (id: string): CertRequest => {
+    const { row, allowed } = found.get(id) ?? {}
+    if (!row) throw new Failure('CERT_REQUEST_NOT_FOUND')
+    if (!allowed) throw new Failure('ACCESS_DENIED')
+    return row
+  }
+}
+
+/** Starts the run that issues these requests, or joins it. */
+export const startIssue = (temporal: Temporal, runId: string, requests: readonly CertRequest[]): Promise<void> =>
+  temporal.start<typeof issueCertificates>('issueCertificates', {
+    id: runId,
+    args: [requests.map(({ id }) => id)],
+    summary: requests.length === 1 ? `issue request ${requests[0]?.id}` : `issue ${requests.length} requests`,
+  })
+
+const pending = { apiError: 'ISSUE_PENDING', errorMessage: apiErrors.ISSUE_PENDING.description } as const
+
+/** Waits for the runs of these requests, all within the same time; what is not there by then is ISSUE_PENDING. */
+export const awaitRuns = async (
+  temporal: Temporal,
+  runs: ReadonlyMap<string, readonly CertRequest[]>,
+  seconds: number,
+): Promise<ReadonlyMap<string, ItemOutcome>> => {
+  const waits = [...runs].map(async ([runId, requests]) => {
+    const outcomes = await temporal.wait<ItemOutcome[]>(runId, seconds)
+    return outcomes === PENDING ? requests.map(({ id }) => ({ certRequestId: id, failure: pending })) : outcomes
+  })
+  return new Map((await Promise.all(waits)).flat().map(outcome => [outcome.certRequestId, outcome]))
+}
+
+/** The certificate of an outcome, else its failure is thrown. */
+export const certificateIdOf = (outcome: ItemOutcome | undefined): string => {
+  if (outcome?.certificateId) return outcome.certificateId
+  const { apiError, errorMessage } = outcome?.failure ?? pending
+  throw new Failure(apiError, errorMessage)
+}

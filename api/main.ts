@@ -1,0 +1,77 @@
+// The API process: wiring, and a life that ends cleanly.
+import { once } from 'node:events'
+import { z } from 'zod'
+import { migrate, openStorage } from '../storage/orm.ts'
+import { Seal } from '../storage/seal.ts'
+import { Settings } from '../storage/settings.ts'
+import { createDataConverter, EncryptionCodec } from '../worker/payload-codec.ts'
+import { createApp } from './app.ts'
+import { authenticateWith } from './authentication.ts'
+import { ApiConfig } from './config.ts'
+import type { Dependencies } from './dependencies.ts'
+import { createLog } from './log.ts'
+import { connectTemporal } from './temporal.ts'
+
+const drainMs = 15_000
+
+const parsed = ApiConfig.safeParse(process.env)
+if (!parsed.success) {
+  console.error(`The configuration of the API is wrong:\n${z.prettifyError(parsed.error)}`)
+  process.exit(2)
+}
+const config = parsed.data
+const log = createLog(config.LOG_LEVEL)
+
+const orm = await openStorage({ url: config.DATABASE_URL, connections: config.DATABASE_CONNECTIONS })
+await migrate(orm)
+
+const deps: Dependencies = {
+  orm,
+  temporal: connectTemporal({
+    address: config.TEMPORAL_ADDRESS,
+    namespace: config.TEMPORAL_NAMESPACE,
+    taskQueue: config.TEMPORAL_TASK_QUEUE,
+    dataConverter: createDataConverter(config.PAYLOAD_KEYS),
+  }),
+  authenticate: authenticateWith({
+    issuer: config.OIDC_ISSUER,
+    audiences: config.OIDC_AUDIENCE,
+    algorithms: config.OIDC_ALGORITHMS,
+    keysUrl: config.OIDC_KEYS_URL,
+  }),
+  settings: new Settings(orm.em),
+  services: { seal: new Seal(config.MASTER_KEYS) },
+  clock: () => new Date(),
+  log,
+  codec: new EncryptionCodec(config.PAYLOAD_KEYS),
+  temporalUiUrl: config.TEMPORAL_UI_URL,
+  baseUrl: config.BASE_URL,
+}
+
+const server = createApp(deps).listen(config.API_PORT, config.API_HOST)
+await once(server, 'listening')
+log.info({ address: server.address() }, 'the API listens')
+
+let stopping = false
+/** Takes no new requests, lets running ones end, then leaves. */
+const stop = async (): Promise<void> => {
+  if (stopping) return
+  stopping = true
+  log.info('the API stops')
+  const impatient = setTimeout(() => server.closeAllConnections(), drainMs)
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  await closed
+  clearTimeout(impatient)
+  await deps.temporal.close()
+  await orm.close()
+}
+const stopLoudly = (): void => {
+  stop().catch((error: unknown) => {
+    log.error({ err: error }, 'the API could not stop cleanly')
+    process.exitCode = 1
+  })
+}
+process.once('SIGTERM', stopLoudly)
+process.once('SIGINT', stopLoudly)

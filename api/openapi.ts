@@ -1,0 +1,134 @@
+// The OpenAPI 3.1 document: written by the operations themselves, so it cannot tell something else than they do.
+import { STATUS_CODES } from 'node:http'
+import { z } from 'zod'
+import type { Operations } from './app.ts'
+import type { Operation } from './operation.ts'
+import { ApiExceptionResponse } from './shared-types.ts'
+
+type Json = Record<string, unknown>
+
+const prefix = '#/components/schemas/'
+
+/** Requests are read and answers written by the same codecs, so both have the form of their input. */
+const options = { io: 'input', unrepresentable: 'any' } as const
+
+const relocated = (schema: unknown): Json =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${prefix}`)) as Json
+
+const schemaOf = (schema: z.ZodType): Json => {
+  const id = z.globalRegistry.get(schema)?.id
+  if (id !== undefined) return { $ref: prefix + id }
+  const { $defs: _, $schema: __, ...own } = z.toJSONSchema(schema, options) as Json
+  return relocated(own)
+}
+
+const jsonOf = (schema: z.ZodType, example?: unknown): Json => ({
+  'application/json': { schema: schemaOf(schema), ...(example !== undefined && { example }) },
+})
+
+const required = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success
+
+const parameter = (place: 'path' | 'query', name: string, schema: z.ZodType): Json => ({
+  name,
+  in: place,
+  required: place === 'path' || required(schema),
+  schema: schemaOf(schema),
+})
+
+const paging: readonly Json[] = [
+  { name: 'page', in: 'query', schema: { type: 'integer', minimum: 0, default: 0 } },
+  { name: 'size', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 1000, default: 20 } },
+  {
+    name: 'sort',
+    in: 'query',
+    description: 'property,asc or property,desc; may be given several times',
+    schema: { type: 'array', items: { type: 'string' } },
+  },
+]
+
+const parametersOf = ({ params, query, paging: paged }: Operation): Json[] => [
+  ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
+  ...Object.entries(query).map(([name, schema]) => parameter('query', name, schema)),
+  ...(paged ? paging : []),
+]
+
+const responsesOf = ({ status, answer, failures, needs }: Operation): Json => {
+  const description = (code: number) => STATUS_CODES[code] ?? String(code)
+  const failed = [...failures, ...(needs === 'NOTHING' ? [] : [401])].map(code => [
+    code,
+    { description: description(code), content: jsonOf(ApiExceptionResponse) },
+  ])
+  const succeeded = { description: description(status), ...(answer && { content: jsonOf(answer) }) }
+  return { [status]: succeeded, ...(Object.fromEntries(failed) as Json) }
+}
+
+const tagOf = ({ path }: Operation): string => {
+  const [, , , first = '', second] = path.split('/')
+  return first === 'public' && second === 'enum' ? 'enumerations' : first
+}
+
+const pathItem = (operationId: string, operation: Operation): Json => ({
+  operationId,
+  summary: operation.summary,
+  ...(operation.description !== undefined && { description: operation.description }),
+  tags: [tagOf(operation)],
+  parameters: parametersOf(operation),
+  ...(operation.body && { requestBody: { required: true, content: jsonOf(operation.body, operation.example) } }),
+  responses: responsesOf(operation),
+  security: operation.needs === 'NOTHING' ? [] : [{ bearer: [] }],
+})
+
+const pathsOf = (operations: Operations): Record<string, Json> => {
+  const paths: Record<string, Json> = {}
+  for (const [operationId, operation] of Object.entries(operations)) {
+    const path = operation.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: pathItem(operationId, operation) }
+  }
+  return paths
+}
+
+const referencesIn = (json: unknown): string[] =>
+  [...JSON.stringify(json ?? null).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name = '']) => name)
+
+const reachable = (all: Readonly<Record<string, Json>>, from: readonly string[]): Set<string> => {
+  const found = new Set<string>()
+  const open = [...from]
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (found.has(name)) continue
+    found.add(name)
+    open.push(...referencesIn(all[name]))
+  }
+  return found
+}
+
+/** In answers every member is always there (contract 6), whatever a request may leave out. */
+const always = (schema: Json): Json =>
+  schema['properties'] ? { ...schema, required: Object.keys(schema['properties']) } : schema
+
+const componentsOf = (paths: Record<string, Json>): Json => {
+  const uri = (id: string) => prefix + id
+  const { schemas } = z.toJSONSchema(z.globalRegistry, { ...options, uri }) as { schemas: Record<string, Json> }
+  const items = Object.values(paths).flatMap(path => Object.values(path) as Json[])
+  const asked = reachable(schemas, referencesIn(items.map(item => item['requestBody'])))
+  const used = reachable(schemas, referencesIn(paths))
+  const named = [...used].sort().map(name => {
+    const { $schema: _, $id: __, ...schema } = schemas[name] ?? {}
+    return [name, asked.has(name) || name === 'ApiExceptionResponse' ? schema : always(schema)]
+  })
+  return Object.fromEntries(named) as Json
+}
+
+/** Writes the document of these operations, served at this address. */
+export const openApiOf = (operations: Operations, baseUrl: string): Json => {
+  const paths = pathsOf(operations)
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Certwright', version: '1', description: 'Issues and manages X.509 certificates.' },
+    servers: [{ url: baseUrl }],
+    paths,
+    components: {
+      schemas: componentsOf(paths),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+    },
+  }
+}

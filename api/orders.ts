@@ -1,0 +1,104 @@
+// How an order stands, read from the records (contract 6.5 OrderStatusDto, OrderItemDto).
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { OrderStatus } from '../domain/enums.ts'
+import { Failure } from '../domain/failure.ts'
+import { pageOf, type PageRequest } from '../domain/search.ts'
+import { Certificate } from '../storage/certificate.ts'
+import { CertificateOrder, OrderItem } from '../storage/certificate-order.ts'
+import { CertRequest } from '../storage/cert-request.ts'
+import { zipOf } from './artifacts.ts'
+import type { Caller } from './caller.ts'
+
+const zipAtMost = 1000
+
+const mayRead = async (em: EntityManager, caller: Caller, order: CertificateOrder): Promise<boolean> => {
+  if (order.createdBy === caller.id || caller.global.has('ADMIN')) return true
+  if (order.multiple) return false
+  const item = await em.findOne(OrderItem, { orderId: order.id })
+  const request = item && (await em.findOne(CertRequest, item.certRequestId))
+  return request ? caller.may('READ_CERT_REQUEST', request.place) : false
+}
+
+/** The order with this id; ORDER_NOT_FOUND, or ACCESS_DENIED for another's. */
+export const findOrder = async (em: EntityManager, caller: Caller, id: string): Promise<CertificateOrder> => {
+  const order = await em.findOne(CertificateOrder, id)
+  if (!order) throw new Failure('ORDER_NOT_FOUND')
+  if (!(await mayRead(em, caller, order))) throw new Failure('ACCESS_DENIED')
+  return order
+}
+
+const failureOf = ({ failureCode, failureMessage }: OrderItem) =>
+  failureCode ? { apiError: failureCode, errorMessage: failureMessage ?? '' } : null
+
+const countItems = async (em: EntityManager, orderId: string) => {
+  const rows = await em.execute<{ status: OrderStatus; count: string }[]>(
+    'select status, count(*) as count from order_item where order_id = ? group by status',
+    [orderId],
+  )
+  const counts = new Map(rows.map(({ status, count }) => [status, Number(count)]))
+  const of = (status: OrderStatus): number => counts.get(status) ?? 0
+  return {
+    total: [...counts.values()].reduce((sum, count) => sum + count, 0),
+    issued: of('COMPLETED'),
+    failed: of('FAILED') + of('CANCELED'),
+    waiting: of('RUNNING'),
+  }
+}
+
+const single = async (em: EntityManager, { id, multiple }: CertificateOrder) => {
+  const item = multiple ? null : await em.findOne(OrderItem, { orderId: id })
+  const request = item && (await em.findOne(CertRequest, item.certRequestId))
+  return {
+    certRequestId: request?.id ?? null,
+    certificateId: (item?.status === 'COMPLETED' ? request?.certificateId : null) ?? null,
+    certRequestStatus: request?.certRequestStatus ?? null,
+    failure: item ? failureOf(item) : null,
+  }
+}
+
+const zipped = async (
+  em: EntityManager,
+  { id, multiple, omitArtifacts, closedDate }: CertificateOrder,
+  total: number,
+) => {
+  if (!multiple || omitArtifacts || !closedDate || total > zipAtMost) return null
+  const issued = await em.find(OrderItem, { orderId: id, status: 'COMPLETED' }, { orderBy: { position: 'asc' } })
+  const certificates = await em.find(Certificate, { certRequestId: { $in: issued.map(item => item.certRequestId) } })
+  return zipOf(em, certificates, `${id}.zip`)
+}
+
+/** OrderStatusDto of an order. */
+export const statusOf = async (em: EntityManager, order: CertificateOrder) => {
+  const counts = await countItems(em, order.id)
+  return {
+    orderId: order.id,
+    status: order.status,
+    ...(await single(em, order)),
+    ...counts,
+    startedDate: order.startedDate,
+    closedDate: order.closedDate ?? null,
+    zippedFile: await zipped(em, order, counts.total),
+  }
+}
+
+/** One page of the items of an order, in the order of the list that was ordered. */
+export const itemsOf = async (em: EntityManager, { id }: CertificateOrder, page: PageRequest) => {
+  const [items, total] = await em.findAndCount(
+    OrderItem,
+    { orderId: id },
+    { orderBy: { position: 'asc' }, limit: page.size, offset: page.page * page.size },
+  )
+  const requests = await em.find(CertRequest, { id: { $in: items.map(item => item.certRequestId) } })
+  const byId = new Map(requests.map(request => [request.id, request]))
+  const content = items.map(item => {
+    const request = byId.get(item.certRequestId)
+    return {
+      certRequestId: item.certRequestId,
+      status: item.status,
+      certRequestStatus: request?.certRequestStatus ?? 'APPROVED',
+      certificateId: (item.status === 'COMPLETED' ? request?.certificateId : null) ?? null,
+      failure: failureOf(item),
+    }
+  })
+  return pageOf(content, total, page)
+}

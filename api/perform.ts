@@ -1,0 +1,110 @@
+// Running one operation on shaped input, in the order of contract 1.6: existence, rights, state and version, rules.
+import { z } from 'zod'
+import { actAs } from '../storage/stamp.ts'
+import { Failure } from '../domain/failure.ts'
+import { isGlobal, type Place, type Right } from '../domain/permissions.ts'
+import { Caller, type KnownPrincipal } from './caller.ts'
+import type { Dependencies } from './dependencies.ts'
+import { isCollision } from './errors.ts'
+import type { Operation } from './operation.ts'
+import { load, type Row, type SourceInput } from './source.ts'
+
+/** The shaped input of one call. */
+export interface Input extends SourceInput {
+  readonly page: unknown
+  /** Undefined at a public operation. */
+  readonly principal: KnownPrincipal | undefined
+}
+
+type Rows = Readonly<Record<string, Row | Row[] | undefined>>
+
+const retries = 3
+
+const every = (rows: Rows, name?: string): Row[] =>
+  Object.entries(rows)
+    .filter(([key]) => name === undefined || key === name)
+    .flatMap(([, row]) => row ?? [])
+
+const placeOf = ({ place }: Row): Place => place ?? {}
+
+/** The rights that an operation needs, each with the name of its rows. */
+const rightsOf = ({ needs }: Operation): [string, Right][] => {
+  if (needs === 'NOTHING' || needs === 'TOKEN') return []
+  return typeof needs === 'string' ? [['target', needs]] : Object.entries(needs)
+}
+
+const asksGloballyOnly = (operation: Operation): boolean => {
+  const rights = rightsOf(operation)
+  return rights.length > 0 && rights.every(([, right]) => isGlobal(right))
+}
+
+const demandGlobally = async (operation: Operation, caller: Caller): Promise<void> => {
+  for (const [, right] of rightsOf(operation)) await caller.must(right)
+}
+
+const demand = async (operation: Operation, caller: Caller, rows: Rows): Promise<void> => {
+  for (const [name, right] of rightsOf(operation)) {
+    const places = every(rows, name).map(placeOf)
+    if (isGlobal(right)) places.push({})
+    const verdicts = await caller.which(right, places)
+    if (verdicts.includes(false)) throw new Failure('ACCESS_DENIED')
+  }
+}
+
+const statedVersion = (body: unknown): number | undefined => {
+  const version = (body as { version?: unknown } | undefined)?.version
+  return typeof version === 'number' ? version : undefined
+}
+
+const checkState = ({ living }: Operation, rows: Rows, { body }: Input): void => {
+  if (living && every(rows).some(row => row.archived)) throw new Failure('ENTITY_ARCHIVED')
+  const stated = statedVersion(body)
+  const [target] = every(rows, 'target')
+  if (stated !== undefined && target?.version !== undefined && target.version !== stated)
+    throw new Failure('VERSION_CONFLICT')
+}
+
+const loadAll = async (em: Parameters<typeof load>[0], operation: Operation, input: Input): Promise<Rows> => {
+  const rows: Record<string, Row | Row[] | undefined> = {}
+  for (const [name, source] of Object.entries(operation.on)) rows[name] = await load(em, source, input)
+  return rows
+}
+
+const authorized = async (em: Parameters<typeof load>[0], operation: Operation, input: Input) => {
+  const { principal } = input
+  if (!principal) return { rows: await loadAll(em, operation, input), caller: undefined }
+  if (asksGloballyOnly(operation)) {
+    const caller = await Caller.load(em, principal)
+    await demandGlobally(operation, caller)
+    return { rows: await loadAll(em, operation, input), caller }
+  }
+  const rows = await loadAll(em, operation, input)
+  const caller = await Caller.load(em, principal, every(rows).map(placeOf))
+  await demand(operation, caller, rows)
+  return { rows, caller }
+}
+
+const attempt = async (operation: Operation, input: Input, deps: Dependencies): Promise<unknown> => {
+  const em = deps.orm.em.fork()
+  if (input.principal) actAs(em, input.principal)
+  const { rows, caller } = await authorized(em, operation, input)
+  checkState(operation, rows, input)
+  const { temporal, clock, settings, services } = deps
+  const value = await operation.handle({ ...input, ...rows, caller, em, temporal, clock, settings, services })
+  await em.flush()
+  return operation.answer === null ? undefined : z.encode(operation.answer, value)
+}
+
+const mayRepeat = ({ repeatable }: Operation, { body }: Input): boolean =>
+  repeatable && statedVersion(body) === undefined
+
+/** Runs an operation and answers its encoded value; a collision with another writer is tried again where that is safe. */
+export const perform = async (operation: Operation, input: Input, deps: Dependencies): Promise<unknown> => {
+  let left = mayRepeat(operation, input) ? retries : 0
+  const again = async (error: unknown): Promise<unknown> => {
+    if (left === 0 || !isCollision(error)) throw error
+    left -= 1
+    return attempt(operation, input, deps).catch(again)
+  }
+  return attempt(operation, input, deps).catch(again)
+}

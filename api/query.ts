@@ -1,0 +1,49 @@
+// Schemas of path and query parameters, which arrive as text (contract 1.2).
+import { z } from 'zod'
+import { maxIds, Uuid } from './dto.ts'
+
+/** A Boolean parameter: `true` or `false`. */
+export const Flag = z.codec(z.enum(['true', 'false']), z.boolean(), {
+  decode: text => text === 'true',
+  encode: flag => (flag ? 'true' : 'false'),
+})
+
+/** An Int parameter within a range. */
+export const Count = (min: number, max = 2_147_483_647) =>
+  z.codec(z.string().regex(/^-?\d{1,10}$/, { error: 'must be a whole number' }), z.int().min(min).max(max), {
+    decode: Number,
+    encode: String,
+  })
+
+/** A parameter that may be absent, and what it is then. */
+export const optionally = <S extends z.ZodType, D>(schema: S, otherwise: D) =>
+  z.codec(
+    schema.optional(),
+    z.custom<z.output<S> | D>(() => true),
+    {
+      decode: given => (given ?? otherwise) as z.output<S> | D,
+      encode: given => given as never,
+    },
+  )
+
+const splitAtCommas = (value: string | string[]): string[] =>
+  [value]
+    .flat()
+    .flatMap(text => text.split(','))
+    .map(text => text.trim())
+    .filter(text => text !== '')
+
+/** A list of ids, `ids=a,b` or `ids=a&ids=b`: at least one, duplicates count once. */
+export const Ids = (max = maxIds) =>
+  z.codec(
+    z.union([z.string(), z.array(z.string())]),
+    z
+      .array(Uuid)
+      .min(1)
+      .max(max)
+      .overwrite(ids => [...new Set(ids)]),
+    { decode: splitAtCommas, encode: ids => ids },
+  )
+
+/** The required `size` of the pending and expiring lists. */
+export const Size = Count(1, 1000)

@@ -1,0 +1,130 @@
+// Issuing synchronously and reading certificates (contract 4.2, 4.3, 6.5).
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { BatchRefused, sortOut } from '../../domain/batch.ts'
+import { Failure } from '../../domain/failure.ts'
+import { issueStep, type IssueStep } from '../../domain/issue-rules.ts'
+import { Certificate } from '../../storage/certificate.ts'
+import { findCertificates } from '../../storage/certificate-search.ts'
+import { CertRequest } from '../../storage/cert-request.ts'
+import { Policy } from '../../storage/policy.ts'
+import { Realm } from '../../storage/realm.ts'
+import { claimRequests, deliver } from '../../storage/claims.ts'
+import { issueWorkflowId } from '../../workflows/ids.ts'
+import { chainOf, pemOf, zipOf } from '../artifacts.ts'
+import { awaitRuns, certificateIdOf, issueStateOf, loadRequests, startIssue } from '../issue.ts'
+import { from, operation } from '../operation.ts'
+import { optionally, Flag } from '../query.ts'
+import type { Temporal } from '../temporal.ts'
+import {
+  CertificateSearchRequestDto,
+  CertRequestIds,
+  CreateCertificateResponseDto,
+  CreateMultipleCertificateFromCertRequestsResponseDto,
+  GetCertificateResponseDto,
+  GetCertificateResponseDtoPage,
+} from './certificate-dtos.ts'
+
+interface Ready {
+  readonly request: CertRequest
+  readonly step: IssueStep
+}
+
+interface Way {
+  readonly em: EntityManager
+  readonly temporal: Temporal
+}
+
+/** Claims what nobody issues, starts its run, and answers the run of each request that is not delivered at once. */
+const runsOf = async ({ em, temporal }: Way, ready: readonly Ready[], newRunId: string) => {
+  const fresh = ready.filter(({ step }) => step === 'ISSUE').map(({ request }) => request)
+  const ids = fresh.map(({ id }) => id)
+  const claimed = await claimRequests(em, newRunId, { ids, states: ['APPROVED'] })
+  const mine = fresh.filter(({ id }) => claimed.has(id))
+  if (mine.length > 0) await startIssue(temporal, newRunId, mine)
+  const overtaken = fresh.filter(({ id }) => !claimed.has(id))
+  for (const request of overtaken) await em.refresh(request)
+  const joined = ready.filter(({ step }) => step === 'JOIN').map(({ request }) => request)
+  const others = [...overtaken, ...joined].filter(({ runId }) => runId)
+  return new Map([
+    ...Map.groupBy(others, request => request.runId ?? ''),
+    ...(mine.length > 0 ? [[newRunId, mine] as const] : []),
+  ])
+}
+
+const deliverOne = async (em: EntityManager, certificateId: string) => {
+  const certificate = await em.findOneOrFail(Certificate, certificateId)
+  const certificateChainPem = await chainOf(em, certificate)
+  return { certificate, certificatePem: pemOf(certificate), certificateChainPem, certRequestStatus: 'ISSUED' as const }
+}
+
+export const createCertificate = operation('POST /certificates/cert-requests/:id', {
+  summary: 'Issue the certificate of a request and wait for it',
+  on: CertRequest,
+  needs: 'ISSUE',
+  returns: [201, CreateCertificateResponseDto],
+  fails: [409, 422],
+  handle: async ({ target, em, temporal, settings }) => {
+    const step = issueStep(issueStateOf(target))
+    if (step === 'DELIVER') {
+      if (!(await deliver(em, [target.id])).has(target.id)) throw new Failure('ALREADY_ISSUED')
+      return deliverOne(em, target.certificateId ?? '')
+    }
+    const runs = await runsOf({ em, temporal }, [{ request: target, step }], issueWorkflowId(target.id))
+    const outcomes = await awaitRuns(temporal, runs, await settings.integer('issue.wait-seconds'))
+    const certificateId = certificateIdOf(outcomes.get(target.id))
+    await deliver(em, [target.id])
+    return deliverOne(em, certificateId)
+  },
+})
+
+export const createMultipleCertificates = operation('POST /certificates/cert-requests', {
+  summary: 'Issue the certificates of several requests and wait for them',
+  needs: 'TOKEN',
+  query: { omitArtifacts: optionally(Flag, false) },
+  body: CertRequestIds(1000),
+  returns: [201, CreateMultipleCertificateFromCertRequestsResponseDto],
+  fails: [409, 422],
+  handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings }) => {
+    const get = await loadRequests(em, caller, ids)
+    const { accepted, errors } = sortOut(ids, id => ({ request: get(id), step: issueStep(issueStateOf(get(id))) }))
+    if (accepted.length === 0) throw new BatchRefused(errors)
+    const runs = await runsOf({ em, temporal }, accepted, issueWorkflowId(crypto.randomUUID()))
+    const outcomes = await awaitRuns(temporal, runs, await settings.integer('issue.batch-wait-seconds'))
+    const present = accepted.filter(({ step }) => step === 'DELIVER').map(({ request }) => request)
+    const delivered = new Map(present.map(request => [request.id, request.certificateId]))
+    const result = sortOut(
+      accepted.map(({ request }) => request.id),
+      id => delivered.get(id) ?? certificateIdOf(outcomes.get(id)),
+    )
+    await deliver(em, ids)
+    const rows = await em.find(Certificate, { id: { $in: result.accepted } })
+    const byId = new Map(rows.map(row => [row.id, row]))
+    const certificates = result.accepted.map(id => byId.get(id)).filter(row => row !== undefined)
+    const failed = [...errors, ...result.errors.map(error => ({ ...error, index: ids.indexOf(error.id) }))]
+    return {
+      certificates,
+      errors: failed.toSorted((one, other) => one.index - other.index),
+      zippedFile: omitArtifacts ? null : await zipOf(em, certificates),
+    }
+  },
+})
+
+export const searchCertificates = operation('POST /certificates/search', {
+  summary: 'Search the certificates that the caller may read',
+  on: { realm: from.optional(from.body(Realm, 'realmId')), policy: from.optional(from.body(Policy, 'policyId')) },
+  needs: 'TOKEN',
+  body: CertificateSearchRequestDto,
+  example: { simpleSearchTerm: 'web-01', certStatuses: ['ACTIVE'] },
+  paging: true,
+  returns: [200, GetCertificateResponseDtoPage],
+  fails: [415],
+  handle: ({ body, em, caller, page, clock }) => findCertificates(em, caller, { ...body, page, now: clock() }),
+})
+
+export const getCertificateDetails = operation('GET /certificates/:id', {
+  summary: 'Read a certificate',
+  on: Certificate,
+  needs: 'READ_CERTIFICATE',
+  returns: [200, GetCertificateResponseDto],
+  handle: ({ target }) => target,
+})

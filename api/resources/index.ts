@@ -1,0 +1,12 @@
+// Every operation under its operationId; a module that is listed here is mounted.
+export * from './authenticated-principal.ts'
+export * from './cert-requests.ts'
+export * from './certificate-downloads.ts'
+export * from './certificate-orders.ts'
+export * from './certificate-providers.ts'
+export * from './certificates.ts'
+export * from './end-entities.ts'
+export * from './enums.ts'
+export * from './permissions.ts'
+export * from './policies.ts'
+export * from './realms.ts'

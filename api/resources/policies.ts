@@ -1,0 +1,214 @@
+// Policies: the rules on how certificates are created (contract 5.1, 6.6).
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import { endEntityFields, endEntityViolations } from '../../domain/end-entity-rules.ts'
+import { Failure } from '../../domain/failure.ts'
+import { PolicyPermission } from '../../domain/permission-enums.ts'
+import { checkPolicy, defaultRenewalWindowDays, policyDefaults } from '../../domain/policy-rules.ts'
+import { mayEnter, mayShapePolicies } from '../../storage/authorization.ts'
+import { record } from '../../storage/audit-event.ts'
+import { CertificateProvider } from '../../storage/certificate-provider.ts'
+import { EndEntity } from '../../storage/end-entity.ts'
+import { readable } from '../../storage/grant.ts'
+import { Policy } from '../../storage/policy.ts'
+import { Realm } from '../../storage/realm.ts'
+import { alias, searchPage, type Search } from '../../storage/search.ts'
+import type { Caller } from '../caller.ts'
+import { sameAs } from '../dto.ts'
+import { from, operation } from '../operation.ts'
+import * as dtos from './policy-dtos.ts'
+import { mustBeSigners } from './policy-signers.ts'
+import { capabilitiesOf, parametersOf } from './provider-abilities.ts'
+import { change, create } from './writing.ts'
+
+/** What a list can be sorted by: the scalar members of its items. */
+const sortable = Object.keys(dtos.GetPolicyResponseDto.shape).filter(member => !dtos.listsAndObjects.has(member))
+
+type Given = z.output<typeof dtos.CreatePolicyRequestDto>
+
+/** The rows of a new policy: what was given, over the defaults that fit its provider. */
+const complete = (given: Given, provider: CertificateProvider) => {
+  const able = capabilitiesOf(provider, given.certificateProviderConfiguration)
+  const defaults = policyDefaults(able)
+  const policy = {
+    ...given,
+    allowedKeyPairModes: given.allowedKeyPairModes ?? defaults.allowedKeyPairModes,
+    allowedValidForValues: given.allowedValidForValues ?? defaults.allowedValidForValues,
+    cryptoRestrictions: given.cryptoRestrictions ?? defaults.cryptoRestrictions,
+    renewalWindowDays: given.renewalWindowDays ?? (given.enforceActiveCertUniqueness ? defaultRenewalWindowDays : null),
+  }
+  checkPolicy(policy, able)
+  return policy
+}
+
+export const createNewPolicy = operation('POST /policies', {
+  summary: 'Create a policy',
+  on: { realm: from.body(Realm, 'realmId'), provider: from.body(CertificateProvider, 'certificateProviderId') },
+  needs: { realm: 'CREATE_POLICY' },
+  living: true,
+  body: dtos.CreatePolicyRequestDto,
+  example: {
+    realmId: '5d1f0a4e-8f4e-4b52-9a53-0f3f3f0a7c11',
+    name: 'Web servers',
+    certificateProviderId: '0c6a1f0e-7f0b-4b53-9a53-0f3f3f0a7c12',
+    certificateProviderConfiguration: '{"templateSignerName":"SERVER"}',
+  },
+  returns: [201, sameAs('CreatePolicyResponseDto', dtos.GetPolicyResponseDto)],
+  fails: [415, 422],
+  handle: async ({ em, caller, realm, provider, body }) => {
+    await mustBeSigners(em, caller, body)
+    return create(em, caller, {
+      entity: Policy,
+      data: complete(body, provider),
+      what: `Policy ${body.name}`,
+      realmId: realm.id,
+      grant: { scope: 'POLICY', permissions: Object.keys(PolicyPermission) },
+    })
+  },
+})
+
+export const getPolicy = operation('GET /policies/:id', {
+  summary: 'Read a policy',
+  on: Policy,
+  needs: 'READ_POLICY',
+  returns: [200, dtos.GetPolicyResponseDto],
+  handle: ({ target }) => target,
+})
+
+type Asked = Pick<Search<Policy>, 'where' | 'page'> & { readonly text?: string | null }
+
+const listPolicies = (em: EntityManager, caller: Caller, { where = {}, page, text }: Asked) =>
+  searchPage(em, Policy, {
+    where,
+    and: [readable('READ_POLICY', caller, { REALM: `${alias}.realm_id`, POLICY: `${alias}.id` })],
+    term: { text, in: [`${alias}.name`, `${alias}.description`] },
+    page,
+    sortable,
+  })
+
+const mustEnter = async (em: EntityManager, caller: Caller, realm: Realm | undefined): Promise<void> => {
+  if (realm && !(await mayEnter(em, caller, realm.id))) throw new Failure('ACCESS_DENIED')
+}
+
+export const searchPolicies = operation('POST /policies/search', {
+  summary: 'Search policies',
+  on: {
+    realm: from.optional(from.body(Realm, 'realmId')),
+    provider: from.optional(from.body(CertificateProvider, 'certificateProviderId')),
+  },
+  needs: 'TOKEN',
+  body: dtos.PolicySearchRequestDto,
+  paging: true,
+  returns: [200, dtos.GetPolicyResponseDtoPage],
+  fails: [415],
+  handle: async ({ em, caller, realm, provider, page, body: { simpleSearchTerm: text, policyIds, archived } }) => {
+    await mustEnter(em, caller, realm)
+    const where = {
+      archived,
+      ...(realm && { realmId: realm.id }),
+      ...(provider && { certificateProviderId: provider.id }),
+      ...(policyIds && { id: { $in: policyIds } }),
+    }
+    return listPolicies(em, caller, { where, page, text })
+  },
+})
+
+export const getPolicyByRealmId = operation('GET /policies/realms/:id', {
+  summary: 'List the policies of a realm',
+  on: Realm,
+  needs: 'TOKEN',
+  paging: true,
+  returns: [200, dtos.GetPolicyResponseDtoPage],
+  handle: async ({ em, caller, target, page }) => {
+    await mustEnter(em, caller, target)
+    return listPolicies(em, caller, { where: { realmId: target.id, archived: false }, page })
+  },
+})
+
+export const getPoliciesInRealms = operation('POST /policies/realms', {
+  summary: 'List the policies of several realms',
+  needs: 'TOKEN',
+  body: dtos.GetPoliciesInRealmsDto,
+  paging: true,
+  returns: [200, dtos.GetPolicyResponseDtoPage],
+  fails: [415],
+  handle: ({ em, caller, page, body: { realmIds, simpleSearchTerm: text } }) =>
+    listPolicies(em, caller, { where: { realmId: { $in: realmIds }, archived: false }, page, text }),
+})
+
+export const getPoliciesByCertificateProviderId = operation('GET /policies/certificate-providers/:id', {
+  summary: 'List the policies of a certificate provider',
+  on: CertificateProvider,
+  needs: 'TOKEN',
+  paging: true,
+  returns: [200, dtos.GetPolicyResponseDtoPage],
+  fails: [415],
+  handle: ({ em, caller, target, page }) =>
+    listPolicies(em, caller, { where: { certificateProviderId: target.id, archived: false }, page }),
+})
+
+/** The window of a changed policy: its default comes and goes with uniqueness unless it was stated. */
+const windowOf = (target: Policy, given: z.output<typeof dtos.UpdatePolicyRequestDto>): number | null => {
+  if (given.renewalWindowDays != null) return given.renewalWindowDays
+  const unique = given.enforceActiveCertUniqueness ?? target.enforceActiveCertUniqueness
+  if (!unique) return null
+  const former = given.renewalWindowDays === null ? null : target.renewalWindowDays
+  return former ?? defaultRenewalWindowDays
+}
+
+export const updatePolicy = operation('PATCH /policies/:id', {
+  summary: 'Change a policy',
+  on: {
+    target: from.path(Policy),
+    provider: from.optional(from.body(CertificateProvider, 'certificateProviderId')),
+  },
+  needs: { target: 'UPDATE_POLICY' },
+  living: true,
+  body: dtos.UpdatePolicyRequestDto,
+  example: { requiresManualApproval: true, version: 1 },
+  returns: [200, sameAs('UpdatePolicyResponseDto', dtos.GetPolicyResponseDto)],
+  fails: [409, 415, 422],
+  handle: async ({ em, caller, target, provider, body }) => {
+    await mustBeSigners(em, caller, body)
+    const own = provider ?? (await em.findOneOrFail(CertificateProvider, { id: target.certificateProviderId }))
+    change(target, { ...body, renewalWindowDays: windowOf(target, body) })
+    checkPolicy(target, capabilitiesOf(own, target.certificateProviderConfiguration))
+    const { id, realmId, name } = target
+    record(em, { type: 'ENTITY_UPDATED', objectId: id, realmId, what: `Policy ${name} updated` })
+    await em.flush()
+    return em.refreshOrFail(target)
+  },
+})
+
+const mustBeOne = ({ endEntityId, endEntity }: z.output<typeof dtos.CheckEndEntityRequestDto>): void => {
+  if ((endEntityId === null) === (endEntity === null))
+    throw new Failure('INVALID_REQUEST', 'Exactly one of endEntityId and endEntity is needed.')
+}
+
+export const checkEndEntityWithRules = operation('POST /policies/:id/rules', {
+  summary: 'Check an end entity with the rules of a policy',
+  on: { policy: from.path(Policy), stored: from.optional(from.body(EndEntity, 'endEntityId')) },
+  needs: { policy: 'READ_POLICY', stored: 'READ_END_ENTITY' },
+  body: dtos.CheckEndEntityRequestDto,
+  returns: [200, dtos.CheckEndEntityResponseDto],
+  fails: [415, 422],
+  handle: ({ policy, stored, body }) => {
+    mustBeOne(body)
+    if (stored && stored.realmId !== policy.realmId) throw new Failure('REALM_MISMATCH')
+    const violations = endEntityViolations(policy, stored ?? endEntityFields(body.endEntity ?? {}))
+    return { result: violations.length === 0, violations }
+  },
+})
+
+export const getAllowedCryptoParameters = operation('PUT /policies/allowed-crypto-params', {
+  summary: 'Tell what a provider can do for a policy',
+  on: { provider: from.body(CertificateProvider, 'certificateProviderId') },
+  needs: 'TOKEN',
+  body: dtos.GetAllowedCryptoParametersRequestDto,
+  returns: [200, dtos.CryptoParametersDto],
+  fails: [415, 422],
+  handle: async ({ em, caller, provider, body }) => {
+    if (!(await mayShapePolicies(em, caller))) throw new Failure('ACCESS_DENIED')
+    return parametersOf(capabilitiesOf(provider, body.certificateProviderConfiguration))
+  },
+})

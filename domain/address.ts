@@ -1,0 +1,53 @@
+// The canonical texts of network and mail addresses (contract 1.1, 5.2); null stands for "is none".
+import { domainToASCII } from 'node:url'
+
+const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+const foreignAscii = /[^A-Za-z0-9.\-\u{80}-\u{10ffff}]/u
+
+/** A host name in lower case, international labels as A-labels (RFC 5890); a wildcard is none. */
+export const canonicalHostName = (text: string): string | null => {
+  if (text.length > 253 || foreignAscii.test(text)) return null
+  const name = domainToASCII(text).toLowerCase()
+  const labels = name.split('.')
+  const isName = name.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
+  return isName ? name : null
+}
+
+/** A host name, or a host name behind the one wildcard label `*.` (RFC 9525 6.3). */
+export const canonicalDomain = (text: string): string | null => {
+  if (!text.startsWith('*.')) return canonicalHostName(text)
+  const parent = canonicalHostName(text.slice(2))
+  return parent === null || parent.length > 251 ? null : `*.${parent}`
+}
+
+const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
+const ipv4 = new RegExp(`^${octet}(\\.${octet}){3}$`)
+
+/** An IPv4 address, or an IPv6 address in the form of RFC 5952 4. */
+export const canonicalIp = (text: string): string | null => {
+  if (ipv4.test(text)) return text
+  if (!/^[0-9A-Fa-f:.]+$/.test(text) || !text.includes(':')) return null
+  return URL.parse(`http://[${text}]`)?.hostname.slice(1, -1) ?? null
+}
+
+const atoms = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
+const quotedText = /^"([ !#-[\]-~]|\\[ -~])*"$/
+
+const mailDomain = (text: string): string | null => {
+  // oxlint-disable-next-line no-control-regex
+  if (/[^\u0000-\u007f]/.test(text)) return null
+  const literal = /^\[(?:IPv6:)?([^\]]+)\]$/i.exec(text)?.[1]
+  if (literal === undefined) return canonicalHostName(text)
+  const address = canonicalIp(literal)
+  return address && (address.includes(':') ? `[IPv6:${address}]` : `[${address}]`)
+}
+
+/** A mailbox of RFC 5321 4.1.2 with its domain in lower case, at most 254 ASCII characters. */
+export const canonicalEmail = (text: string): string | null => {
+  const at = text.lastIndexOf('@')
+  const local = text.slice(0, Math.max(at, 0))
+  const domain = mailDomain(text.slice(at + 1))
+  const isLocal = local.length <= 64 && (atoms.test(local) || quotedText.test(local))
+  const email = `${local}@${domain}`
+  return at > 0 && isLocal && domain !== null && email.length <= 254 ? email : null
+}

@@ -1,0 +1,31 @@
+// The patterns of end entity rules (contract 5.5): no back references, no look-around, matched in linear time.
+import { RE2JS } from 're2js'
+
+/** The most characters of a pattern. */
+export const longestPattern = 256
+
+const mostKept = 1000
+const kept = new Map<string, RE2JS>()
+
+const compile = (pattern: string): RE2JS => {
+  const known = kept.get(pattern)
+  if (known) return known
+  const made = RE2JS.compile(pattern)
+  if (kept.size >= mostKept) kept.clear()
+  kept.set(pattern, made)
+  return made
+}
+
+/** Whether the text is a pattern that can be used. */
+export const isPattern = (pattern: string): boolean => {
+  if (Array.from(pattern).length > longestPattern) return false
+  try {
+    compile(pattern)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether the pattern matches the whole value. */
+export const matchesWhole = (pattern: string, value: string): boolean => compile(pattern).matches(value)

@@ -1,0 +1,177 @@
+import { X509Certificate } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { checkChain } from './chain-check.ts'
+import { DEMO, type Started } from './environment.ts'
+import { type RestClient, RestError, getToken, restClient } from './rest-client.ts'
+import { writePrivately } from './secrets.ts'
+
+/** The ids of the demonstration's resources, as far as they exist. */
+interface DemoResources {
+  readonly realmId: string
+  readonly policyId: string
+  readonly endEntityId: string
+  readonly certRequestId: string
+  readonly certificateId: string
+}
+
+/** The demonstration's certificate and how it was checked. */
+export interface Demonstration extends DemoResources {
+  readonly isNew: boolean
+  readonly subject: string
+  readonly validTo: string
+  readonly check: string
+}
+
+interface Identified {
+  readonly id: string
+}
+
+interface Principal extends Identified {
+  readonly globalPermissions: readonly string[]
+}
+
+interface Page<T> {
+  readonly content: readonly T[]
+}
+
+const EXTERNAL_ID = 'demo-server'
+const HOST = 'server.demo.example'
+const RIGHTS_MS = 60_000
+const ISSUE_MS = 120_000
+const LOOK_AGAIN_MS = 200
+
+const refusedAs = (error: unknown, apiError: string) => error instanceof RestError && error.apiError === apiError
+
+const whoAmI = (client: RestClient) => client<Principal>('GET /authenticated-principal/')
+
+// The worker gives ADMIN to the administrator of the start configuration soon after its first start.
+const untilAdmin = async (admin: RestClient) => {
+  const deadline = Date.now() + RIGHTS_MS
+  while (!(await whoAmI(admin)).globalPermissions.includes('ADMIN')) {
+    if (Date.now() > deadline)
+      throw new Error('The administrator got no rights: see data/logs/worker.log for the reason.')
+    await wait(LOOK_AGAIN_MS)
+  }
+}
+
+const allowRealms = async (admin: RestClient, demo: RestClient) => {
+  const { id, globalPermissions } = await whoAmI(demo)
+  if (globalPermissions.includes('REALMS_CREATE')) return
+  const permissions = [...globalPermissions, 'REALMS_CREATE']
+  await admin('PATCH /permissions/global', { principalId: id, principalType: 'API_CLIENT', permissions })
+}
+
+/** Makes a resource; when it is there already, finds it. */
+const makeOrFind = async (make: () => Promise<Identified>, find: () => Promise<Identified | undefined>) => {
+  try {
+    return (await make()).id
+  } catch (error) {
+    const found = refusedAs(error, 'ALREADY_EXISTS') ? await find() : undefined
+    if (found === undefined) throw error
+    return found.id
+  }
+}
+
+const named = async (client: RestClient, call: string, name: string) =>
+  (await client<Page<Identified & { name: string }>>(call)).content.find(one => one.name === name)
+
+const makeRealm = (demo: RestClient) =>
+  makeOrFind(
+    () => demo('POST /realms/', { name: 'Demo' }),
+    () => named(demo, 'GET /realms/?size=1000', 'Demo'),
+  )
+
+const builtInCa = async (admin: RestClient) => {
+  const search = { simpleSearchTerm: 'Built-in CA' }
+  const { content } = await admin<Page<Identified>>('POST /certificate-providers/search', search)
+  if (content[0] === undefined)
+    throw new Error('There is no provider `Built-in CA`: see data/logs/worker.log for the reason.')
+  return content[0].id
+}
+
+const makePolicy = async (admin: RestClient, demo: RestClient, realmId: string) => {
+  const policy = {
+    realmId,
+    name: 'Demo servers',
+    certificateProviderId: await builtInCa(admin),
+    certificateProviderConfiguration: '{"templateSignerName":"SERVER"}',
+    requiresManualApproval: false,
+    allowedKeyPairModes: ['SERVER_GEN', 'PKCS10'],
+    allowedValidForValues: ['THREE_MONTHS', 'SIX_MONTHS', 'ONE_YEAR'],
+    cryptoRestrictions: { allowedCryptoAlgorithms: ['RSA', 'EC'] },
+    endEntityStrategy: 'COMMON_NAME',
+  }
+  return makeOrFind(
+    () => demo('POST /policies/', policy),
+    () => named(demo, `GET /policies/realms/${realmId}?size=1000`, policy.name),
+  )
+}
+
+const makeEndEntity = (demo: RestClient, realmId: string) =>
+  makeOrFind(
+    () => demo('POST /end-entities/', { realmId, commonName: HOST, externalId: EXTERNAL_ID, domains: [HOST] }),
+    () => demo<Identified>(`GET /end-entities/realms/${realmId}/externals/${EXTERNAL_ID}`),
+  )
+
+const makeRequest = async (demo: RestClient, policyId: string, endEntityId: string) => {
+  const keyGenParamsDto = { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' }
+  const request = { policyId, endEntityId, validFor: 'SIX_MONTHS', keyPairMode: 'SERVER_GEN', keyGenParamsDto }
+  return (await demo<Identified>('POST /cert-requests/', request)).id
+}
+
+// A slow machine may answer "still running": the same call then joins the run.
+const issue = async (demo: RestClient, certRequestId: string): Promise<string> => {
+  const deadline = Date.now() + ISSUE_MS
+  const attempt = async (): Promise<string> => {
+    const call = `POST /certificates/cert-requests/${certRequestId}`
+    const answer = await demo<{ certificate: Identified }>(call).catch((error: unknown) => {
+      if (refusedAs(error, 'ISSUE_PENDING') && Date.now() < deadline) return undefined
+      throw error
+    })
+    return answer?.certificate.id ?? attempt()
+  }
+  return attempt()
+}
+
+const makeAll = async (admin: RestClient, demo: RestClient): Promise<DemoResources> => {
+  await allowRealms(admin, demo)
+  const realmId = await makeRealm(demo)
+  const policyId = await makePolicy(admin, demo, realmId)
+  const endEntityId = await makeEndEntity(demo, realmId)
+  const certRequestId = await makeRequest(demo, policyId, endEntityId)
+  return { realmId, policyId, endEntityId, certRequestId, certificateId: await issue(demo, certRequestId) }
+}
+
+const readKept = async (file: string, demo: RestClient): Promise<DemoResources | undefined> => {
+  if (!existsSync(file)) return undefined
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as DemoResources
+  const there = await demo(`GET /certificates/${kept.certificateId}`).catch((error: unknown) => {
+    if (error instanceof RestError && error.status === 404) return undefined
+    throw error
+  })
+  return there === undefined ? undefined : kept
+}
+
+const clients = async ({ addresses: { baseUrl, tokenUrl }, secrets }: Started) => {
+  const adminClient = { clientId: DEMO.adminClientId, clientSecret: secrets.adminClientSecret }
+  const adminUser = { ...adminClient, username: DEMO.admin.username, password: secrets.adminPassword }
+  const demoClient = { clientId: DEMO.clientId, clientSecret: secrets.clientSecret }
+  return {
+    admin: restClient(baseUrl, await getToken(tokenUrl, adminUser)),
+    demo: restClient(baseUrl, await getToken(tokenUrl, demoClient)),
+  }
+}
+
+/** Makes the demonstration through the REST interface, as any client would, or finds what an earlier start made. */
+export const bootstrap = async (started: Started, file: string): Promise<Demonstration> => {
+  const { admin, demo } = await clients(started)
+  await untilAdmin(admin)
+  const kept = await readKept(file, demo)
+  const resources = kept ?? (await makeAll(admin, demo))
+  if (kept === undefined) writePrivately(file, `${JSON.stringify(resources, null, 2)}\n`)
+  const chainCall = `GET /certificates/${resources.certificateId}/download-chain?casFirst=false`
+  const { pemCertificate } = await demo<{ pemCertificate: string }>(chainCall)
+  const { subject, validTo } = new X509Certificate(pemCertificate)
+  return { ...resources, isNew: kept === undefined, subject, validTo, check: await checkChain(pemCertificate) }
+}

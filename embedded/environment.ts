@@ -1,0 +1,124 @@
+import { AUDIENCE } from './identity-provider.ts'
+import type { EmbeddedConfig } from './config.ts'
+import type { Secrets } from './secrets.ts'
+import { NAMESPACE } from './temporal.ts'
+
+/** What every process of ours gets. */
+export interface CommonEnvironment {
+  readonly BASE_URL: string
+  readonly DATABASE_URL: string
+  readonly TEMPORAL_ADDRESS: string
+  readonly TEMPORAL_NAMESPACE: string
+  readonly TEMPORAL_TASK_QUEUE: string
+  /** `<keyId>:<base64 of 32 bytes>`, comma separated; the first one seals, all unseal. */
+  readonly PAYLOAD_KEYS: string
+  /** As PAYLOAD_KEYS, for what is sealed in the database. */
+  readonly MASTER_KEYS: string
+  readonly LOG_LEVEL: string
+}
+
+/** What the REST API gets. */
+export interface ApiEnvironment extends CommonEnvironment {
+  readonly API_HOST: string
+  readonly API_PORT: string
+  readonly TEMPORAL_UI_URL: string
+  readonly OIDC_ISSUER: string
+  readonly OIDC_AUDIENCE: string
+  readonly OIDC_ALGORITHMS: string
+}
+
+/** What the worker gets. */
+export interface WorkerEnvironment extends CommonEnvironment {
+  /** The client at the identity provider that gets ADMIN at the first start. */
+  readonly START_ADMIN_CLIENT_ID: string
+  /** The subject of the user who gets ADMIN at the first start. */
+  readonly START_ADMIN_USER_ID: string
+  readonly START_ADMIN_USER_EMAIL: string
+  readonly WORKER_METRICS_ADDRESS: string
+}
+
+/** What the SCEP gateway gets: it is a client of the REST API and knows nothing else. */
+export interface ScepGatewayEnvironment {
+  readonly SCEP_PORT: string
+  readonly SERVER_PORT: string
+  readonly SCEP_SERVICE_BASE_URL: string
+  readonly SCEP_SERVICE_TOKEN_URL: string
+  readonly SCEP_SERVICE_CLIENT_ID: string
+  readonly SCEP_SERVICE_CLIENT_SECRET: string
+  readonly LOG_LEVEL: string
+}
+
+/** The addresses that people and programs use. */
+export interface Addresses {
+  readonly baseUrl: string
+  readonly issuer: string
+  readonly tokenUrl: string
+  readonly temporal: string
+  readonly temporalUiUrl: string
+  readonly scepUrl: string
+  readonly mailUrl: string
+}
+
+/** What the demonstration's people and clients are called at the identity provider. */
+export const DEMO = {
+  adminClientId: 'certwright-admin',
+  clientId: 'certwright-demo',
+  scepClientId: 'certwright-scep',
+  admin: { username: 'admin', email: 'admin@certwright.test', firstName: 'Ada', lastName: 'Administrator' },
+} as const
+
+/** The ids that the identity provider gave them. */
+export interface DemoIdentities {
+  readonly adminUserId: string
+}
+
+/** All that the environments are made of. */
+export interface Started {
+  readonly config: EmbeddedConfig
+  readonly secrets: Secrets
+  readonly addresses: Addresses
+  readonly databaseUrl: string
+  readonly identities: DemoIdentities
+}
+
+const common = ({ config, secrets, addresses, databaseUrl }: Started): CommonEnvironment => ({
+  BASE_URL: addresses.baseUrl,
+  DATABASE_URL: databaseUrl,
+  TEMPORAL_ADDRESS: addresses.temporal,
+  TEMPORAL_NAMESPACE: NAMESPACE,
+  TEMPORAL_TASK_QUEUE: 'certwright',
+  PAYLOAD_KEYS: secrets.payloadKeys,
+  MASTER_KEYS: secrets.masterKeys,
+  LOG_LEVEL: config.LOG_LEVEL,
+})
+
+/** The environment of the REST API. */
+export const apiEnvironment = (started: Started): ApiEnvironment => ({
+  ...common(started),
+  API_HOST: '127.0.0.1',
+  API_PORT: String(started.config.API_PORT),
+  TEMPORAL_UI_URL: started.addresses.temporalUiUrl,
+  OIDC_ISSUER: started.addresses.issuer,
+  OIDC_AUDIENCE: AUDIENCE,
+  OIDC_ALGORITHMS: 'RS256',
+})
+
+/** The environment of the worker. */
+export const workerEnvironment = (started: Started): WorkerEnvironment => ({
+  ...common(started),
+  START_ADMIN_CLIENT_ID: DEMO.adminClientId,
+  START_ADMIN_USER_ID: started.identities.adminUserId,
+  START_ADMIN_USER_EMAIL: DEMO.admin.email,
+  WORKER_METRICS_ADDRESS: `127.0.0.1:${started.config.WORKER_METRICS_PORT}`,
+})
+
+/** The environment of the SCEP gateway. */
+export const scepGatewayEnvironment = ({ config, secrets, addresses }: Started): ScepGatewayEnvironment => ({
+  SCEP_PORT: String(config.SCEP_PORT),
+  SERVER_PORT: String(config.SCEP_PORT),
+  SCEP_SERVICE_BASE_URL: addresses.baseUrl,
+  SCEP_SERVICE_TOKEN_URL: addresses.tokenUrl,
+  SCEP_SERVICE_CLIENT_ID: DEMO.scepClientId,
+  SCEP_SERVICE_CLIENT_SECRET: secrets.scepClientSecret,
+  LOG_LEVEL: config.LOG_LEVEL,
+})

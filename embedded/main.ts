@@ -1,0 +1,48 @@
+// `npm start`: everything that Certwright needs, on this machine, in the foreground.
+import { relative, resolve } from 'node:path'
+import { readConfig } from './config.ts'
+import { claimRun } from './run-file.ts'
+import { startAll } from './start.ts'
+import { makeSupervisor } from './supervisor.ts'
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+// The handlers stay: a terminal and npm both pass on a Ctrl-C, and the second must not end us half stopped.
+const stopRequest = () =>
+  new Promise<'stop'>(done => {
+    for (const signal of STOP_SIGNALS) process.on(signal, () => done('stop'))
+  })
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+const explain = (error: unknown) => {
+  process.exitCode = 1
+  process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`)
+}
+
+const run = async () => {
+  const stopRequested = stopRequest()
+  const config = readConfig(process.env)
+  const folder = resolve(config.DATA_FOLDER)
+  const runFile = await claimRun(`${folder}/run.json`)
+  const supervisor = makeSupervisor(runFile)
+  try {
+    const start = startAll({ config, folder, supervisor })
+    start.catch(() => {}) // when a stop wins the race, the broken start is no news
+    const text = await Promise.race([start, supervisor.failed, stopRequested])
+    if (text !== 'stop') {
+      say(text)
+      say('ready')
+      await Promise.race([supervisor.failed, stopRequested])
+    }
+    say(`Stopping; the data stays in ${relative(process.cwd(), folder) || folder}.`)
+  } catch (error) {
+    explain(error)
+  } finally {
+    await supervisor.stopAll()
+    runFile.remove()
+  }
+}
+
+await run().catch(explain)
+process.exit()

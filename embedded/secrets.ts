@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** The secrets of one embedded installation; losing them makes its sealed data unreadable. */
+export interface Secrets {
+  readonly postgresPassword: string
+  readonly payloadKeys: string
+  readonly masterKeys: string
+  readonly adminPassword: string
+  readonly adminClientSecret: string
+  readonly clientSecret: string
+  readonly scepClientSecret: string
+}
+
+const word = () => randomBytes(24).toString('base64url')
+const key = () => `k1:${randomBytes(32).toString('base64')}`
+
+const make = (): Secrets => ({
+  postgresPassword: word(),
+  payloadKeys: key(),
+  masterKeys: key(),
+  adminPassword: word(),
+  adminClientSecret: word(),
+  clientSecret: word(),
+  scepClientSecret: word(),
+})
+
+/** Writes a file that only its owner may read, whole or not at all. */
+export const writePrivately = (file: string, content: string): void => {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(`${file}.part`, content, { mode: 0o600 })
+  renameSync(`${file}.part`, file)
+}
+
+/** Reads the secrets; makes and keeps those that are missing. */
+export const readSecrets = (file: string): Secrets => {
+  const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<Secrets>) : {}
+  const secrets = { ...make(), ...kept }
+  writePrivately(file, `${JSON.stringify(secrets, null, 2)}\n`)
+  return secrets
+}

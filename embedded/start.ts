@@ -1,0 +1,146 @@
+import { apiReady, startApi, startScepGateway, startWorker } from './application.ts'
+import { bootstrap } from './bootstrap.ts'
+import { type EmbeddedConfig, plannedPorts } from './config.ts'
+import { type Addresses, DEMO, type DemoIdentities, type Started } from './environment.ts'
+import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
+import { startMailCatcher } from './mail-catcher.ts'
+import { checkPorts } from './ports.ts'
+import { type Postgres, startPostgres } from './postgres.ts'
+import { type Secrets, readSecrets, writePrivately } from './secrets.ts'
+import { temporalCli } from './setup-record.ts'
+import { runSteps } from './steps.ts'
+import { demoEnvironment, summary } from './summary.ts'
+import type { Supervisor } from './supervisor.ts'
+import { prepareTemporal, startTemporal } from './temporal.ts'
+
+/** What a start needs: the settings, the data folder, and who keeps what it starts. */
+export interface Start {
+  readonly config: EmbeddedConfig
+  readonly folder: string
+  readonly supervisor: Supervisor
+}
+
+const local = (port: number) => `http://127.0.0.1:${port}`
+
+const addressesOf = (config: EmbeddedConfig, { issuer, tokenUrl }: IdentityProvider): Addresses => ({
+  baseUrl: local(config.API_PORT),
+  issuer,
+  tokenUrl,
+  temporal: config.TEMPORAL_ADDRESS ?? `127.0.0.1:${config.TEMPORAL_PORT}`,
+  temporalUiUrl: local(config.TEMPORAL_UI_PORT),
+  scepUrl: `https://127.0.0.1:${config.SCEP_PORT}`,
+  mailUrl: local(config.MAIL_INBOX_PORT),
+})
+
+const postgres = async ({ config, folder, supervisor }: Start, { postgresPassword }: Secrets) => {
+  const server = await startPostgres({
+    folder: `${folder}/postgres`,
+    port: config.POSTGRES_PORT,
+    password: postgresPassword,
+    logFile: `${folder}/logs/postgres.log`,
+    durable: true,
+    databases: ['certwright', 'identity'],
+  })
+  supervisor.watch(server)
+  return server
+}
+
+const temporal = async ({ config, folder, supervisor }: Start) => {
+  if (config.TEMPORAL_ADDRESS !== undefined) return prepareTemporal(config.TEMPORAL_ADDRESS)
+  const server = await startTemporal({
+    program: temporalCli(),
+    port: config.TEMPORAL_PORT,
+    databaseFile: `${folder}/temporal.db`,
+    logFile: `${folder}/logs/temporal.log`,
+    ui: { port: config.TEMPORAL_UI_PORT, codecEndpoint: `${local(config.API_PORT)}/temporal/codec` },
+  })
+  supervisor.watch(server)
+}
+
+const identityProvider = async ({ config, folder, supervisor }: Start, database: Postgres) => {
+  const provider = await startIdentityProvider({
+    port: config.IDENTITY_PROVIDER_PORT,
+    databaseUrl: database.url('identity'),
+    keyFile: `${folder}/identity-provider-key.json`,
+  })
+  supervisor.keep(provider.stop)
+  return provider
+}
+
+const mail = async ({ config, supervisor }: Start) => {
+  const catcher = await startMailCatcher({ smtpPort: config.SMTP_PORT, inboxPort: config.MAIL_INBOX_PORT })
+  supervisor.keep(catcher.stop)
+}
+
+const demoIdentities = async ({ store }: IdentityProvider, secrets: Secrets): Promise<DemoIdentities> => {
+  const client = async (clientId: string, secret: string) =>
+    (await store.findClient(clientId)) ?? (await store.upsertClient({ clientId, secret }))
+  await client(DEMO.adminClientId, secrets.adminClientSecret)
+  await client(DEMO.clientId, secrets.clientSecret)
+  await client(DEMO.scepClientId, secrets.scepClientSecret)
+  const password = secrets.adminPassword
+  const user =
+    (await store.findUserByName(DEMO.admin.username)) ?? (await store.upsertUser({ ...DEMO.admin, password }))
+  return { adminUserId: user.id }
+}
+
+const infrastructure = async (start: Start): Promise<Started> => {
+  const { config, folder } = start
+  const secrets = readSecrets(`${folder}/secrets.json`)
+  const databaseStarted = Promise.withResolvers<Postgres>()
+  const providerStarted = Promise.withResolvers<IdentityProvider>()
+  await runSteps([
+    [
+      { title: 'PostgreSQL', run: async () => databaseStarted.resolve(await postgres(start, secrets)) },
+      { title: 'Temporal', run: () => temporal(start) },
+      { title: 'Mail catcher', run: () => mail(start) },
+    ],
+    [
+      {
+        title: 'Identity provider',
+        run: async () => providerStarted.resolve(await identityProvider(start, await databaseStarted.promise)),
+      },
+    ],
+  ])
+  const [database, provider] = await Promise.all([databaseStarted.promise, providerStarted.promise])
+  const identities = await demoIdentities(provider, secrets)
+  const addresses = addressesOf(config, provider)
+  return { config, secrets, addresses, databaseUrl: database.url('certwright'), identities }
+}
+
+const application = async ({ folder, supervisor }: Start, started: Started) => {
+  const logs = `${folder}/logs`
+  supervisor.watch(startWorker(logs, started))
+  const api = startApi(logs, started)
+  supervisor.watch(api)
+  const gateway = startScepGateway(logs, started)
+  if (gateway) supervisor.watch(gateway)
+  await apiReady(api, started.addresses.baseUrl)
+}
+
+const withContext = (error: unknown) => {
+  const reason = error instanceof Error ? error.message : String(error)
+  throw new Error(`The demonstration could not be made: ${reason}`, { cause: error })
+}
+
+/** Starts all parts in order, makes or finds the demonstration, and answers the text that people read. */
+export const startAll = async (start: Start): Promise<string> => {
+  await checkPorts(plannedPorts(start.config))
+  const started = await infrastructure(start)
+  const envFile = `${start.config.DATA_FOLDER}/demo.env`
+  let text = ''
+  await runSteps([
+    [{ title: 'API, worker and SCEP gateway', run: () => application(start, started) }],
+    [
+      {
+        title: 'Demonstration',
+        run: async () => {
+          const demo = await bootstrap(started, `${start.folder}/demo.json`).catch(withContext)
+          writePrivately(`${start.folder}/demo.env`, demoEnvironment(started, demo))
+          text = summary(started, demo, envFile)
+        },
+      },
+    ],
+  ])
+  return text
+}

@@ -1,0 +1,59 @@
+import type { Demonstration } from './bootstrap.ts'
+import { DEMO, type Started } from './environment.ts'
+import { NAMESPACE } from './temporal.ts'
+
+/** The lines of `demo.env`: all that a client needs, ready for `source`. */
+export const demoEnvironment = ({ addresses, secrets }: Started, demo: Demonstration): string => {
+  const values = {
+    CERTWRIGHT_URL: addresses.baseUrl,
+    CERTWRIGHT_TOKEN_URL: addresses.tokenUrl,
+    CERTWRIGHT_CLIENT_ID: DEMO.clientId,
+    CERTWRIGHT_CLIENT_SECRET: secrets.clientSecret,
+    CERTWRIGHT_ADMIN_USERNAME: DEMO.admin.username,
+    CERTWRIGHT_ADMIN_PASSWORD: secrets.adminPassword,
+    CERTWRIGHT_ADMIN_CLIENT_ID: DEMO.adminClientId,
+    CERTWRIGHT_ADMIN_CLIENT_SECRET: secrets.adminClientSecret,
+    CERTWRIGHT_SCEP_URL: addresses.scepUrl,
+    CERTWRIGHT_TEMPORAL_UI_URL: addresses.temporalUiUrl,
+    CERTWRIGHT_MAIL_URL: addresses.mailUrl,
+    CERTWRIGHT_REALM_ID: demo.realmId,
+    CERTWRIGHT_POLICY_ID: demo.policyId,
+    CERTWRIGHT_END_ENTITY_ID: demo.endEntityId,
+  }
+  return Object.entries(values)
+    .map(([name, value]) => `export ${name}='${value}'\n`)
+    .join('')
+}
+
+const FIRST = (member: string) => `grep -o '"${member}":"[^"]*"' | head -1 | cut -d'"' -f4`
+
+const curlLines = [
+  `TOKEN=$(curl -s "$CERTWRIGHT_TOKEN_URL" -d grant_type=client_credentials -d "client_id=$CERTWRIGHT_CLIENT_ID" ` +
+    `-d "client_secret=$CERTWRIGHT_CLIENT_SECRET" -d scope=openid | ${FIRST('access_token')})`,
+  `REQUEST=$(curl -s "$CERTWRIGHT_URL/api/v1/cert-requests/" -H "Authorization: Bearer $TOKEN" ` +
+    `-H 'Content-Type: application/json' -d '{"policyId":"'$CERTWRIGHT_POLICY_ID'","endEntityId":"'$CERTWRIGHT_END_ENTITY_ID'",` +
+    `"validFor":"SIX_MONTHS","keyPairMode":"SERVER_GEN","keyGenParamsDto":{"cryptoAlgorithm":"EC"}}' | ${FIRST('id')})`,
+  `curl -s -X POST "$CERTWRIGHT_URL/api/v1/certificates/cert-requests/$REQUEST" -H "Authorization: Bearer $TOKEN"`,
+]
+
+const workflowUrl = (temporalUiUrl: string, certRequestId: string) =>
+  `${temporalUiUrl}/namespaces/${NAMESPACE}/workflows/${encodeURIComponent(`issue/${certRequestId}`)}`
+
+/** What people read once all runs: the certificate, the addresses, and how to issue the next one. */
+export const summary = ({ addresses }: Started, demo: Demonstration, envFile: string): string => `
+${demo.isNew ? 'The first certificate was issued' : 'The demonstration is as you left it'}: ${demo.subject.replaceAll('\n', ', ')}
+  valid to ${demo.validTo}, ${demo.check}
+  its workflow run: ${workflowUrl(addresses.temporalUiUrl, demo.certRequestId)}
+
+  REST API           ${addresses.baseUrl}
+  Token endpoint     ${addresses.tokenUrl}
+  Temporal UI        ${addresses.temporalUiUrl}
+  Mail inbox         ${addresses.mailUrl}
+  SCEP gateway       ${addresses.scepUrl}
+
+Issue the next one: source ${envFile}, then
+
+${curlLines.join('\n')}
+
+Stop with Ctrl-C; logs are in data/logs, everything else that is kept is in data.
+`

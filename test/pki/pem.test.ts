@@ -1,0 +1,44 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { decodeBase64, decodePem, encodePem, encodePemChain } from '../../pki/pem.ts'
+import { failureCode } from './failing.ts'
+
+const octets = fc.uint8Array({ minLength: 1, maxLength: 300 }).map(bytes => Buffer.from(bytes))
+
+test('PEM has 64 columns, LF and a final newline', () => {
+  const lines = encodePem('CERTIFICATE', Buffer.alloc(100, 1)).split('\n')
+  expect(lines.map(line => line.length)).toEqual([27, 64, 64, 8, 25, 0])
+})
+
+test('every chain of blocks survives its PEM, also with CRLF, indentation and text around it', () => {
+  fc.assert(
+    fc.property(fc.array(octets, { minLength: 1, maxLength: 4 }), ders => {
+      const pem = encodePemChain('CERTIFICATE', ders)
+      const blocks = ders.map(der => ({ label: 'CERTIFICATE', der }))
+      expect(decodePem(pem)).toEqual(blocks)
+      expect(decodePem(`subject=CN=a: b\n${pem.replaceAll('\n', '\r\n  ')}\ntrailer`)).toEqual(blocks)
+    }),
+  )
+})
+
+test('base64 is read with white space, in armour and bare', () => {
+  const der = Buffer.from('a certificate request')
+  const base64 = der.toString('base64')
+  for (const text of [base64, ` ${base64.replace(/(.{5})/g, '$1\r\n\t')} `, encodePem('CERTIFICATE REQUEST', der)])
+    expect(decodeBase64(text, 'INVALID_PKCS10')).toEqual(der)
+})
+
+test.each(['', '   ', 'abc', 'a===', 'ab=c', 'ab-_', 'zażółć', '-----BEGIN X-----\nAAAA'])('%j is no base64', text => {
+  expect(failureCode(() => decodeBase64(text, 'INVALID_PKCS10'))).toBe('INVALID_PKCS10')
+})
+
+test('a broken block stays a block, so that the others keep their numbers', () => {
+  const good = encodePem('CERTIFICATE', Buffer.of(1, 2, 3))
+  const blocks = decodePem(`${good}-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n${good}`)
+  expect(blocks.map(({ der }) => der.length)).toEqual([3, 0, 3])
+})
+
+test('headers of RFC 1421 are passed over', () => {
+  const pem = '-----BEGIN X-----\nProc-Type: 4,CLEAR\nName: x\n\nAQID\n-----END X-----\n'
+  expect(decodePem(pem)).toEqual([{ label: 'X', der: Buffer.of(1, 2, 3) }])
+})

@@ -1,0 +1,112 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startIdentityProvider } from '../../embedded/identity-provider.ts'
+import { startMailCatcher } from '../../embedded/mail-catcher.ts'
+import { freePort } from '../../embedded/ports.ts'
+import { startPostgres } from '../../embedded/postgres.ts'
+import { stopRemaining } from '../../embedded/process.ts'
+import { temporalCli, timeSkippingServer } from '../../embedded/setup-record.ts'
+import { prepareTemporal, startTemporal } from '../../embedded/temporal.ts'
+import { startTimeSkippingServer } from '../../embedded/time-skipping-server.ts'
+import { LOGIN_CLIENT, keepTeardown } from './stack.ts'
+
+const timed = async <T>(stage: string, work: () => Promise<T>): Promise<T> => {
+  const started = performance.now()
+  const result = await work()
+  process.stdout.write(`${stage}: ${((performance.now() - started) / 1000).toFixed(1)} s\n`)
+  return result
+}
+
+const makeFolder = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'certwright-test-'))
+  chmodSync(folder, 0o755) // PostgreSQL's account must be able to enter it
+  mkdirSync(join(folder, 'logs'))
+  return folder
+}
+
+const postgres = async (folder: string) =>
+  startPostgres({
+    folder: join(folder, 'postgres'),
+    port: await freePort(),
+    password: 'test',
+    logFile: join(folder, 'logs/postgres.log'),
+    durable: false,
+    databases: ['identity'],
+  })
+
+const temporal = async (folder: string) => {
+  const given = process.env['TEMPORAL_ADDRESS']
+  if (given) {
+    await prepareTemporal(given)
+    return { address: given, program: '' }
+  }
+  const program = temporalCli()
+  const files = { databaseFile: join(folder, 'temporal.db'), logFile: join(folder, 'logs/temporal.log') }
+  const { address } = await startTemporal({ program, port: await freePort(), ...files })
+  return { address, program }
+}
+
+const timeSkipping = async (folder: string) => {
+  const port = await freePort()
+  const logFile = join(folder, 'logs/time-skipping.log')
+  await startTimeSkippingServer({ program: timeSkippingServer(), port, logFile })
+  return port
+}
+
+const identityProvider = async (folder: string, databaseUrl: string) => {
+  const keyFile = join(folder, 'identity-provider-key.json')
+  const provider = await startIdentityProvider({ port: await freePort(), databaseUrl, keyFile })
+  await provider.store.upsertClient(LOGIN_CLIENT)
+  return provider
+}
+
+const start = async (folder: string) => {
+  const [database, { address, program }, timeSkippingPort, mail] = await Promise.all([
+    timed('PostgreSQL', () => postgres(folder)),
+    timed('Temporal', () => temporal(folder)),
+    timed('time-skipping Temporal server', () => timeSkipping(folder)),
+    timed('mail catcher', async () => startMailCatcher({ smtpPort: await freePort(), inboxPort: await freePort() })),
+  ])
+  const identityUrl = database.url('identity')
+  const provider = await timed('identity provider', () => identityProvider(folder, identityUrl))
+  Object.assign(process.env, {
+    TEST_DATABASE_ADMIN_URL: database.url('postgres'),
+    TEST_IDENTITY_DATABASE_URL: identityUrl,
+    TEST_TEMPORAL_ADDRESS: address,
+    TEST_TEMPORAL_CLI: program,
+    TEST_TIME_SKIPPING_PORT: String(timeSkippingPort),
+    TEST_OIDC_ISSUER: provider.issuer,
+    TEST_TOKEN_URL: provider.tokenUrl,
+    TEST_MAIL_URL: mail.inboxUrl,
+    TEST_SMTP_PORT: String(mail.smtpPort),
+  })
+  return [mail.stop, provider.stop]
+}
+
+// jest ends at a signal without its teardown, which would leave our servers behind.
+const stopAtSignals = (stop: () => Promise<void>) => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => void stop().finally(() => process.exit(1)))
+  }
+}
+
+/** Starts the one stack of a test run: real servers on free ports, with their data in a temporary folder. */
+export default async (): Promise<void> => {
+  const folder = makeFolder()
+  const stopServers = async () => {
+    await stopRemaining()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  stopAtSignals(stopServers)
+  try {
+    const stops = await timed('test stack', () => start(folder))
+    keepTeardown(async () => {
+      for (const stop of stops) await stop()
+      await stopServers()
+    })
+  } catch (error) {
+    await stopServers()
+    throw error
+  }
+}

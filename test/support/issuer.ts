@@ -1,0 +1,54 @@
+// A token issuer of the tests' own: discovery, public keys, and tokens with whatever claims a test wants.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type JWTPayload } from 'jose'
+
+/** What a token shall say beside or instead of the usual. */
+export interface TokenWishes {
+  readonly claims?: JWTPayload
+  readonly issuer?: string
+  /** Seconds from now; the default is 300. */
+  readonly expiresIn?: number
+}
+
+const keyPair = () => generateKeyPair('ES256', { extractable: true })
+
+/** Starts an issuer on a free loopback port. */
+export const startIssuer = async () => {
+  const { privateKey, publicKey } = await keyPair()
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'test', alg: 'ES256', use: 'sig' }
+  const server = createServer((request, response) => {
+    response.setHeader('Content-Type', 'application/json')
+    const { url } = request
+    if (url === '/.well-known/openid-configuration')
+      response.end(JSON.stringify({ issuer: issuer(), jwks_uri: `${issuer()}/keys` }))
+    else response.end(JSON.stringify({ keys: [jwk] }))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const issuer = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const sign = (key: CryptoKey | Uint8Array, algorithm: string, wishes: TokenWishes) =>
+    new SignJWT(wishes.claims ?? {})
+      .setProtectedHeader({ alg: algorithm, kid: 'test' })
+      .setIssuer(wishes.issuer ?? issuer())
+      .setIssuedAt()
+      .setExpirationTime(Math.floor(Date.now() / 1000) + (wishes.expiresIn ?? 300))
+      .sign(key)
+  return {
+    issuer: issuer(),
+    /** A good token, unless the wishes spoil it. */
+    token: (wishes: TokenWishes = {}) => sign(privateKey, 'ES256', wishes),
+    userToken: (subject: string, claims: JWTPayload = {}) =>
+      sign(privateKey, 'ES256', { claims: { sub: subject, preferred_username: subject, ...claims } }),
+    clientToken: (clientId: string) =>
+      sign(privateKey, 'ES256', {
+        claims: { sub: `sa-${clientId}`, azp: clientId, preferred_username: `service-account-${clientId}` },
+      }),
+    /** Signed with somebody else's key under our key id. */
+    foreignToken: async (wishes: TokenWishes = {}) => sign((await keyPair()).privateKey, 'ES256', wishes),
+    /** The public key used as an HMAC secret. */
+    confusedToken: async (wishes: TokenWishes = {}) =>
+      sign(new TextEncoder().encode(await exportSPKI(publicKey)), 'HS256', wishes),
+    stop: () => new Promise<void>(resolve => void server.close(() => resolve())),
+  }
+}
+export type Issuer = Awaited<ReturnType<typeof startIssuer>>

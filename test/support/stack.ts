@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { type IdentityStore, openIdentityStore } from '../../embedded/identity-store.ts'
+import { getToken } from '../../embedded/rest-client.ts'
+
+/** A user of the identity provider, with the password that the tests know. */
+export interface TestUser {
+  readonly id: string
+  readonly username: string
+  readonly email: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly password: string
+}
+
+/** A client of the identity provider, with the secret that the tests know. */
+export interface TestClient {
+  readonly clientId: string
+  readonly serviceAccountId: string
+  readonly secret: string
+}
+
+/** The client through which test users log in. */
+export const LOGIN_CLIENT = { clientId: 'test-login', secret: 'test-login-secret' } as const
+
+const variable = (name: string): string => {
+  const value = process.env[name]
+  if (value) return value
+  throw new Error(
+    `${name} is not set: the test stack is started by jest's global set-up, so run the tests with npm test.`,
+  )
+}
+
+/** The addresses of the one stack that the global set-up started. */
+export const stack = {
+  databaseAdminUrl: () => variable('TEST_DATABASE_ADMIN_URL'),
+  identityDatabaseUrl: () => variable('TEST_IDENTITY_DATABASE_URL'),
+  temporalAddress: () => variable('TEST_TEMPORAL_ADDRESS'),
+  temporalCli: () => variable('TEST_TEMPORAL_CLI'),
+  timeSkippingPort: () => Number(variable('TEST_TIME_SKIPPING_PORT')),
+  issuer: () => variable('TEST_OIDC_ISSUER'),
+  tokenUrl: () => variable('TEST_TOKEN_URL'),
+  mailUrl: () => variable('TEST_MAIL_URL'),
+  smtpPort: () => Number(variable('TEST_SMTP_PORT')),
+}
+
+let opened: Promise<IdentityStore> | undefined
+
+const store = () => (opened ??= openIdentityStore(stack.identityDatabaseUrl()))
+
+/** Makes a user at the identity provider; what is not said gets a default of its own. */
+export const createUser = async (input: Partial<TestUser> = {}): Promise<TestUser> => {
+  const name = `user-${randomUUID()}`
+  const password = `password-${randomUUID()}`
+  const standard = { username: name, email: `${name}@example.com`, firstName: 'Test', lastName: 'User', password }
+  const wanted = { ...standard, ...input }
+  return { ...wanted, ...(await (await store()).upsertUser(wanted)) }
+}
+
+/** Makes a client with a service account at the identity provider. */
+export const createClient = async (input: Partial<TestClient> = {}): Promise<TestClient> => {
+  const wanted = { clientId: `client-${randomUUID()}`, secret: `secret-${randomUUID()}`, ...input }
+  return { ...wanted, ...(await (await store()).upsertClient(wanted)) }
+}
+
+/** An access token of a user (password grant) or of a client (client credentials). */
+export const tokenFor = (principal: TestUser | TestClient): Promise<string> => {
+  if ('clientId' in principal) {
+    return getToken(stack.tokenUrl(), { clientId: principal.clientId, clientSecret: principal.secret })
+  }
+  const { username, password } = principal
+  const { clientId, secret } = LOGIN_CLIENT
+  return getToken(stack.tokenUrl(), { clientId, clientSecret: secret, username, password })
+}
+
+type Teardown = () => Promise<void>
+
+const HOLDER = globalThis as { certwrightTeardown?: Teardown }
+
+/** Keeps the teardown for jest's global teardown, which is loaded on its own. */
+export const keepTeardown = (teardown: Teardown): void => {
+  HOLDER.certwrightTeardown = teardown
+}
+
+/** Runs the kept teardown. */
+export const runTeardown = async (): Promise<void> => HOLDER.certwrightTeardown?.()
