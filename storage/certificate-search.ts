@@ -126,52 +126,6 @@ const sortable = `id endEntityId policyId serialNumber subjectDn subjectCommonNa
   signatureAlgorithm issuerCaId revocationReason revocationDate imported selfSigned policyName endEntityCommonName
   endEntityAlias`.split(/\s+/)
 
-const bounds = [dateOf(from, key), dateOf(to, key)]
-    return raw(
-      `(${expression} >= coalesce(?::timestamptz, '-infinity') and ${expression} <= coalesce(?::timestamptz, 'infinity'))`,
-      bounds,
-    )
-  }
-
-const statuses: Record<CertStatus, (now: Date) => RawQueryFragment> = {
-  REVOKED: () => raw(`${column('revocation_date')} is not null`),
-  EXPIRED: now => raw(`(${column('revocation_date')} is null and ${column('valid_not_after')} < ?)`, [now]),
-  ACTIVE: now => raw(`(${column('revocation_date')} is null and ${column('valid_not_after')} >= ?)`, [now]),
-}
-
-const conditions: Record<CertificateSearchKey, Condition> = {
-  SUBJECT_DN: contains(column('subject_dn')),
-  SUBJECT_COMMON_NAME: contains(column('subject_common_name')),
-  ISSUER_DN: contains(column('issuer_dn')),
-  ISSUER_COMMON_NAME: contains(column('issuer_common_name')),
-  END_ENTITY_ALIAS: contains(ofEndEntity),
-  EMAIL: contains(sanOf('EMAIL')),
-  DOMAIN: contains(sanOf('DNS')),
-  IP: contains(sanOf('IP')),
-  SERIAL_NUMBER: hex(column('serial_number'), /^[0-9a-f]{1,40}$/),
-  FINGERPRINT: hex(column('fingerprint'), /^[0-9a-f]{64}$/),
-  CERT_STATUS: (value, now, key) => (value in CertStatus ? statuses[value as CertStatus](now) : refuse(key)),
-  PUBLIC_KEY_ALGORITHM: constant(column('cert_public_key_algorithm'), CryptoAlgorithm),
-  REVOCATION_REASON: constant(column('revocation_reason'), RevocationReason),
-  KEY_PAIR_MODE: constant(column('key_pair_mode'), KeyPairMode),
-  POLICY_ID: id(column('policy_id')),
-  END_ENTITY_ID: id(column('end_entity_id')),
-  ISSUER_CA_ID: id(column('issuer_ca_id')),
-  VALID_NOT_BEFORE: period(column('valid_not_before')),
-  VALID_NOT_AFTER: period(column('valid_not_after')),
-}
-
-const termFields = ['subject_dn', 'issuer_dn', 'serial_number', 'fingerprint', 'subject_alternative_names::text'].map(
-  column,
-)
-
-const sortable = [
-  ...['id', 'endEntityId', 'policyId', 'serialNumber', 'subjectDn', 'subjectCommonName', 'issuerDn'],
-  ...['issuerCommonName', 'validNotBefore', 'validNotAfter', 'certPublicKeyAlgorithm', 'fingerprint', 'certRequestId'],
-  ...['realmId', 'certPublicKeySize', 'namedCurve', 'signatureAlgorithm', 'issuerCaId', 'revocationReason'],
-  ...['revocationDate', 'imported', 'selfSigned', 'policyName', 'endEntityCommonName', 'endEntityAlias'],
-]
-
 const bounds = (name: string, from: Date | null, to: Date | null): (RawQueryFragment | undefined)[] => [
   from ? raw(`${column(name)} >= ?`, [from]) : undefined,
   to ? raw(`${column(name)} <= ?`, [to]) : undefined,
