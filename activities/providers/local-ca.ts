@@ -47,10 +47,14 @@ export const keySpecOf = ({ keyAlgorithm, keySize, curve }: LocalConfiguration):
   return { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: curve as never }
 }
 
-/** Whole years from now on, whole seconds. */
+/** The largest `issue.backdate-seconds`: no certificate may begin before its CA does. */
+const backdateMs = 3_600_000
+
+/** Whole years from now on, whole seconds; it begins early enough for backdated certificates. */
 const years = (now: Date, count: number): Validity => {
-  const notBefore = new Date(Math.floor(now.getTime() / 1000) * 1000)
-  const notAfter = new Date(notBefore)
+  const begin = Math.floor(now.getTime() / 1000) * 1000
+  const notBefore = new Date(begin - backdateMs)
+  const notAfter = new Date(begin)
   notAfter.setUTCFullYear(notAfter.getUTCFullYear() + count)
   notAfter.setUTCSeconds(notAfter.getUTCSeconds() - 1)
   return { notBefore, notAfter }

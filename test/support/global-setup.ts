@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startIdentityProvider } from '../../embedded/identity-provider.ts'
@@ -9,6 +9,7 @@ import { stopRemaining } from '../../embedded/process.ts'
 import { temporalCli, timeSkippingServer } from '../../embedded/setup-record.ts'
 import { prepareTemporal, startTemporal } from '../../embedded/temporal.ts'
 import { startTimeSkippingServer } from '../../embedded/time-skipping-server.ts'
+import { bundleWorkflows } from '../../worker/worker.ts'
 import { LOGIN_CLIENT, keepTeardown } from './stack.ts'
 
 const timed = async <T>(stage: string, work: () => Promise<T>): Promise<T> => {
@@ -54,6 +55,13 @@ const timeSkipping = async (folder: string) => {
   return port
 }
 
+const workflowBundle = async (folder: string) => {
+  const { code } = await bundleWorkflows()
+  const file = join(folder, 'workflows.js')
+  writeFileSync(file, code)
+  return file
+}
+
 const identityProvider = async (folder: string, databaseUrl: string) => {
   const keyFile = join(folder, 'identity-provider-key.json')
   const provider = await startIdentityProvider({ port: await freePort(), databaseUrl, keyFile })
@@ -62,11 +70,12 @@ const identityProvider = async (folder: string, databaseUrl: string) => {
 }
 
 const start = async (folder: string) => {
-  const [database, { address, program }, timeSkippingPort, mail] = await Promise.all([
+  const [database, { address, program }, timeSkippingPort, mail, bundle] = await Promise.all([
     timed('PostgreSQL', () => postgres(folder)),
     timed('Temporal', () => temporal(folder)),
     timed('time-skipping Temporal server', () => timeSkipping(folder)),
     timed('mail catcher', async () => startMailCatcher({ smtpPort: await freePort(), inboxPort: await freePort() })),
+    timed('workflow bundle', () => workflowBundle(folder)),
   ])
   const identityUrl = database.url('identity')
   const provider = await timed('identity provider', () => identityProvider(folder, identityUrl))
@@ -80,6 +89,7 @@ const start = async (folder: string) => {
     TEST_TOKEN_URL: provider.tokenUrl,
     TEST_MAIL_URL: mail.inboxUrl,
     TEST_SMTP_PORT: String(mail.smtpPort),
+    TEST_WORKFLOW_BUNDLE: bundle,
   })
   return [mail.stop, provider.stop]
 }

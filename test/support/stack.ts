@@ -40,6 +40,7 @@ export const stack = {
   issuer: () => variable('TEST_OIDC_ISSUER'),
   tokenUrl: () => variable('TEST_TOKEN_URL'),
   mailUrl: () => variable('TEST_MAIL_URL'),
+  workflowBundle: () => variable('TEST_WORKFLOW_BUNDLE'),
   smtpPort: () => Number(variable('TEST_SMTP_PORT')),
 }
 

@@ -1,0 +1,65 @@
+import { X509Certificate } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { keyAlgorithms } from '../../pki/algorithms.ts'
+import { issueCertificate } from '../../pki/certificate.ts'
+import { generateKeyPair } from '../../pki/key-pair.ts'
+import { decodePem } from '../../pki/pem.ts'
+import { createPkcs12, generatePassword } from '../../pki/pkcs12.ts'
+import { type Authority, leafInput, makeIssuing, makeRoot } from './hierarchy.ts'
+import { openssl, tryOpenssl, Workbench } from './openssl.ts'
+
+const bench = new Workbench()
+afterAll(() => bench.clear())
+
+const p256 = { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' } as const
+let root: Authority
+let issuing: Authority
+beforeAll(async () => {
+  root = await makeRoot(p256)
+  issuing = await makeIssuing(root, p256)
+})
+
+const rows = keyAlgorithms.map(algorithm => [algorithm.name, algorithm] as const)
+
+test.each(rows)('openssl finds the %s key, the leaf and the chain in the file', async (_, { spec }) => {
+  const keys = await generateKeyPair(spec)
+  const leaf = await issueCertificate(leafInput(issuing, keys.publicKeySpki), issuing.key)
+  const certificates = [leaf, issuing.certificate.der, root.certificate.der]
+  const password = generatePassword()
+  const pfx = await createPkcs12({
+    privateKeyPkcs8: keys.privateKeyPkcs8,
+    certificates,
+    friendlyName: 'Žofie',
+    password,
+  })
+  const path = await bench.file(pfx)
+  const open = ['pkcs12', '-in', path, '-passin', `pass:${password}`, '-noenc']
+  const all = await openssl(...open)
+  const blocks = decodePem(all.output.toString())
+  const found = blocks.filter(({ label }) => label === 'CERTIFICATE').map(({ der }) => der)
+  expect(found.map(der => new X509Certificate(der).fingerprint256)).toEqual(
+    certificates.map(der => new X509Certificate(der).fingerprint256),
+  )
+  expect(blocks.find(({ label }) => label === 'PRIVATE KEY')?.der.equals(keys.privateKeyPkcs8)).toBe(true)
+  const client = decodePem((await openssl(...open, '-clcerts', '-nokeys')).output.toString())
+  expect(client.map(({ der }) => der.equals(leaf))).toEqual([true])
+})
+
+test('the file is made with the algorithms of the contract', async () => {
+  const keys = await generateKeyPair(p256)
+  const leaf = await issueCertificate(leafInput(issuing, keys.publicKeySpki), issuing.key)
+  const input = { privateKeyPkcs8: keys.privateKeyPkcs8, certificates: [leaf], friendlyName: 'x', password: 'secret' }
+  const path = await bench.file(await createPkcs12(input))
+  const { text } = await openssl('pkcs12', '-in', path, '-passin', 'pass:secret', '-info', '-noout')
+  expect(text).toContain('MAC: sha256')
+  expect(text.match(/PBES2, PBKDF2, AES-256-CBC, Iteration 100000, PRF hmacWithSHA256/g)).toHaveLength(2)
+  const wrong = await tryOpenssl('pkcs12', '-in', path, '-passin', 'pass:wrong', '-noout')
+  expect(wrong.code).not.toBe(0)
+})
+
+test('passwords are 20 letters and digits, and every one of the 62 appears', () => {
+  const passwords = Array.from({ length: 500 }, generatePassword)
+  for (const password of passwords) expect(password).toMatch(/^[A-Za-z0-9]{20}$/)
+  expect(new Set(passwords).size).toBe(500)
+  expect(new Set(passwords.join('')).size).toBe(62)
+})
