@@ -1,11 +1,12 @@
 // Recording what approvers decide.
-import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertRequestAction } from '../domain/enums.ts'
 import { decided } from '../domain/lifecycle.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { Decided } from '../workflows/messages.ts'
 import { record } from '../storage/audit-event.ts'
 import { CertRequest } from '../storage/cert-request.ts'
+import { lockRow } from '../storage/lock.ts'
 import { cancelItem } from '../storage/order-items.ts'
 import { actAs } from '../storage/stamp.ts'
 import { checkApproval } from './request-checks.ts'
@@ -25,7 +26,7 @@ const sentence: Record<CertRequestAction, string> = { APPROVE: 'approved', DECLI
 
 const decide = async (em: EntityManager, services: Services, decision: Decision): Promise<Decided> => {
   const { certRequestId, action, principal } = decision
-  const request = await em.findOneOrFail(CertRequest, certRequestId, { lockMode: LockMode.PESSIMISTIC_WRITE })
+  const request = await lockRow(em, CertRequest, certRequestId)
   const answer = () => ({ status: request.certRequestStatus, orderId: request.orderId })
   if (isRecorded(request, decision)) return answer()
   const status = decided(request.state, action, principal.id ?? '')

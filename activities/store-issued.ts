@@ -5,8 +5,9 @@ import { strategyKey } from '../domain/end-entity-rules.ts'
 import { apiErrors } from '../domain/failure.ts'
 import type { CertificateDescription } from '../pki/certificate.ts'
 import { publicKeyHash } from '../pki/request-key.ts'
-import { AuditEvent } from '../storage/audit-event.ts'
+import { AuditEvent, record } from '../storage/audit-event.ts'
 import { Certificate } from '../storage/certificate.ts'
+import { CertRequest } from '../storage/cert-request.ts'
 import { grant } from '../storage/grant.ts'
 import { setAlias } from '../storage/aliases.ts'
 import { endItems, type ItemEnd } from '../storage/order-items.ts'
@@ -129,26 +130,24 @@ const giveAliases = async (em: EntityManager, stored: readonly Issued[]): Promis
     await setAlias(em, endEntity, alias)
 }
 
+const recordFailed = async (em: EntityManager, orderId: string, failed: readonly ItemOutcome[]): Promise<void> => {
+  const codes = new Map(failed.map(({ certRequestId, failure }) => [certRequestId, failure?.apiError]))
+  for (const { id, realmId, label } of await em.find(CertRequest, { id: { $in: [...codes.keys()] } }))
+    record(em, {
+      type: 'ORDER_FAILED',
+      objectId: id,
+      realmId,
+      what: `Order ${orderId} failed with ${codes.get(id) ?? 'INTERNAL_ERROR'} for the certificate request of ${label}, ended`,
+    })
+}
+
 const freeFailed = async (em: EntityManager, runId: string, failed: readonly ItemOutcome[]) => {
   if (failed.length === 0) return
   await em.execute('update cert_request set run_id = null, run_since = null where id = any(?::uuid[]) and run_id = ?', [
     `{${failed.map(({ certRequestId }) => certRequestId).join(',')}}`,
     runId,
   ])
-  if (!isOrder(runId)) return
-  await em.insertMany(
-    AuditEvent,
-    failed.map(({ certRequestId, failure }) => ({
-      eventType: 'ORDER_FAILED' as const,
-      objectId: certRequestId,
-      realmId: null,
-      certificateId: null,
-      eventDescription: `Order ${runId} failed with ${failure?.apiError ?? 'INTERNAL_ERROR'} by the service`,
-      principalId: null,
-      principalType: 'SYSTEM' as const,
-      occurredDate: new Date(),
-    })),
-  )
+  if (isOrder(runId)) await recordFailed(em, runId, failed)
 }
 
 const endsOf = (stored: readonly Issued[], failed: readonly ItemOutcome[]): ItemEnd[] => [

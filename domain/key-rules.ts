@@ -20,7 +20,7 @@ const within = <T>(able: readonly T[], allowed: readonly T[] | null | undefined)
   able.filter(value => !allowed || allowed.length === 0 || allowed.includes(value))
 
 /** The keys that restrictions leave of what the provider can do, each list in the order of the contract. */
-export const allowedKeys = (restrictions: CryptoRestrictions, able: Capabilities = everything) => ({
+const allowedKeys = (restrictions: CryptoRestrictions, able: Capabilities = everything) => ({
   algorithms: within(able.cryptoAlgorithms, restrictions.allowedCryptoAlgorithms),
   rsaKeySizes: within(able.rsaKeySizes, restrictions.allowedRsaKeySizes),
   ecNamedCurves: within(able.ecNamedCurves, restrictions.allowedEcNamedCurves),

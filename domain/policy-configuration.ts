@@ -14,7 +14,7 @@ const parsed = (text: string): unknown => {
 }
 
 /** The members of the document; INVALID_POLICY_CONFIGURATION when it is none. */
-export const readPolicyConfiguration = (text: string): Readonly<Record<string, unknown>> => {
+const readPolicyConfiguration = (text: string): Readonly<Record<string, unknown>> => {
   const document = parsed(text.trim() || '{}')
   if (typeof document !== 'object' || document === null || Array.isArray(document))
     return refuse('Must be a JSON object.')

@@ -28,7 +28,7 @@ export interface KeySource {
 }
 
 /** One thing that a template needs and does not get. */
-export interface TemplateNeed {
+interface TemplateNeed {
   readonly message: string
 }
 

@@ -7,8 +7,9 @@ import {
   readInteger,
   readNamedBits,
   readOctetString,
+  readOid,
+  readSequence,
 } from './der-reader.ts'
-import { readOid, readSequence } from './der-reader.ts'
 import { accessMethods, extensionOids } from './extensions.ts'
 import { generalNameTags, readGeneralNames, type SubjectAlternativeName } from './general-name.ts'
 import type { Extension } from './tbs-certificate.ts'

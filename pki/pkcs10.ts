@@ -3,8 +3,16 @@ import { createPrivateKey } from 'node:crypto'
 import { Failure } from '../domain/failure.ts'
 import { findSignatureAlgorithm } from './algorithms.ts'
 import { context, integer, oid, printableString, sequence, setOf, utf8String } from './der.ts'
-import { DerError, type DerValue, expectTag, findText, readInteger } from './der-reader.ts'
-import { readOid, readSequence, readSet } from './der-reader.ts'
+import {
+  DerError,
+  type DerValue,
+  expectTag,
+  findText,
+  readInteger,
+  readOid,
+  readSequence,
+  readSet,
+} from './der-reader.ts'
 import { readSubjectAlternativeNames } from './extension-reader.ts'
 import { subjectAlternativeName } from './extensions.ts'
 import type { SubjectAlternativeName } from './general-name.ts'

@@ -4,7 +4,14 @@ import { Failure } from '../domain/failure.ts'
 import type { KeySpec } from './algorithms.ts'
 import { isHostName, type SubjectAlternativeName } from './general-name.ts'
 import type { SubjectNameData } from './name.ts'
-import { findExtendedKeyUsageOid, impossibleUsages, isOid, type KeyUsage, keyUsageNames } from './usages.ts'
+import {
+  extendedKeyUsageOids,
+  findExtendedKeyUsageOid,
+  impossibleUsages,
+  isOid,
+  type KeyUsage,
+  keyUsageNames,
+} from './usages.ts'
 
 /** A kind of alternative name that a template can let in. */
 export type SanType = 'DNS' | 'IP' | 'EMAIL'
@@ -119,7 +126,10 @@ const isLeafUsage = (usage: string): usage is KeyUsage =>
 
 const isSanType = (type: string): type is SanType => allSanTypes.some(name => name === type)
 
-const mayExtendKeyUsage = (usage: string) => usage !== 'anyExtendedKeyUsage' && findExtendedKeyUsageOid(usage) !== null
+const mayExtendKeyUsage = (usage: string) => {
+  const found = findExtendedKeyUsageOid(usage)
+  return found !== null && found !== extendedKeyUsageOids.anyExtendedKeyUsage
+}
 
 const legalMembers: readonly [keyof TemplateConfiguration, (value: string) => boolean][] = [
   ['keyUsages', isLeafUsage],

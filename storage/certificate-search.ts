@@ -34,8 +34,9 @@ export interface CertificateQuery {
 }
 
 const column = (name: string): string => `${alias}.${name}`
-const sanOf = (type: string): string =>
-  `(select string_agg(san->>'value', ' ') from jsonb_array_elements(${column('subject_alternative_names')}) san where san->>'type' = '${type}')`
+/** The alternative names of one type, or of all, a line each: no search text holds a line end. */
+const sans = (type?: string): string =>
+  `(select string_agg(san->>'value', chr(10)) from jsonb_array_elements(${column('subject_alternative_names')}) san${type ? ` where san->>'type' = '${type}'` : ''})`
 const ofEndEntity = `(select ee.alias from end_entity ee where ee.id = ${column('end_entity_id')})`
 const ofPolicy = `(select po.name from policy po where po.id = ${column('policy_id')})`
 
@@ -63,7 +64,7 @@ const hex =
 const constant =
   (expression: string, values: Enumeration): Condition =>
   (value, _, key) =>
-    value in values ? raw(`${expression} = ?`, [value]) : refuse(key)
+    Object.hasOwn(values, value) ? raw(`${expression} = ?`, [value]) : refuse(key)
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const id =
@@ -71,10 +72,12 @@ const id =
   (value, _, key) =>
     uuid.test(value) ? raw(`${expression} = ?::uuid`, [value]) : refuse(key)
 
+const dateForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i
 const dateOf = (text: string, key: string): Date | null => {
-  if (text.trim() === '') return null
-  const date = new Date(text)
-  return /^\d{4}-\d\d-\d\d/.test(text.trim()) && !Number.isNaN(date.getTime()) ? date : refuse(key)
+  const bare = text.trim()
+  if (bare === '') return null
+  const date = new Date(bare)
+  return dateForm.test(bare) && !Number.isNaN(date.getTime()) ? date : refuse(key)
 }
 
 const period =
@@ -101,12 +104,12 @@ const conditions: Record<CertificateSearchKey, Condition> = {
   ISSUER_DN: contains(column('issuer_dn')),
   ISSUER_COMMON_NAME: contains(column('issuer_common_name')),
   END_ENTITY_ALIAS: contains(ofEndEntity),
-  EMAIL: contains(sanOf('EMAIL')),
-  DOMAIN: contains(sanOf('DNS')),
-  IP: contains(sanOf('IP')),
+  EMAIL: contains(sans('EMAIL')),
+  DOMAIN: contains(sans('DNS')),
+  IP: contains(sans('IP')),
   SERIAL_NUMBER: hex(column('serial_number'), /^[0-9a-f]{1,40}$/),
   FINGERPRINT: hex(column('fingerprint'), /^[0-9a-f]{64}$/),
-  CERT_STATUS: (value, now, key) => (value in CertStatus ? statuses[value as CertStatus](now) : refuse(key)),
+  CERT_STATUS: (value, now, key) => (Object.hasOwn(CertStatus, value) ? statuses[value as CertStatus](now) : refuse(key)),
   PUBLIC_KEY_ALGORITHM: constant(column('cert_public_key_algorithm'), CryptoAlgorithm),
   REVOCATION_REASON: constant(column('revocation_reason'), RevocationReason),
   KEY_PAIR_MODE: constant(column('key_pair_mode'), KeyPairMode),
@@ -117,9 +120,7 @@ const conditions: Record<CertificateSearchKey, Condition> = {
   VALID_NOT_AFTER: period(column('valid_not_after')),
 }
 
-const termFields = ['subject_dn', 'issuer_dn', 'serial_number', 'fingerprint', 'subject_alternative_names::text'].map(
-  column,
-)
+const termFields = [...['subject_dn', 'issuer_dn', 'serial_number', 'fingerprint'].map(column), sans()]
 
 const sortable = `id endEntityId policyId serialNumber subjectDn subjectCommonName issuerDn issuerCommonName
   validNotBefore validNotAfter certPublicKeyAlgorithm fingerprint certRequestId realmId certPublicKeySize namedCurve

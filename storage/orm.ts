@@ -50,7 +50,13 @@ export const openStorage = ({ url, connections = 10 }: StorageOptions): Promise<
     subscribers: [new Stamp()],
     extensions: [Migrator],
     pool: { min: 0, max: connections },
-    migrations: { path: new URL('migrations', import.meta.url).pathname, glob: '*.ts', emit: 'ts', snapshot: false, silent: true },
+    migrations: {
+      path: new URL('migrations', import.meta.url).pathname,
+      glob: '*.ts',
+      emit: 'ts',
+      snapshot: false,
+      silent: true,
+    },
     debug: false,
   })
 

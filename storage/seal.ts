@@ -17,7 +17,7 @@ const encrypt = (key: Buffer, plain: Buffer, context: string): Buffer => {
 }
 
 const decrypt = (key: Buffer, sealed: Buffer, context: string): Buffer => {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivLength))
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivLength), { authTagLength: tagLength })
   decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(ivLength, ivLength + tagLength))
   return Buffer.concat([decipher.update(sealed.subarray(ivLength + tagLength)), decipher.final()])
 }
@@ -29,6 +29,7 @@ export const parseKeys = (text: string): ReadonlyMap<string, Buffer> => {
     const [, id, encoded] = /^\s*([\w-]{1,40}):([A-Za-z0-9+/=]+)\s*$/.exec(part) ?? []
     const key = Buffer.from(encoded ?? '', 'base64')
     if (!id || key.length !== keyLength) throw new Error('A key is written <id>:<base64 of 32 bytes>.')
+    if (keys.has(id)) throw new Error(`The key ${id} is there twice.`)
     keys.set(id, key)
   }
   return keys
@@ -88,8 +89,18 @@ export class Seal {
     if (sealed[0] !== layout) throw new Error('The sealed bytes are of an unknown layout.')
     const start = 2 + (sealed[1] ?? 0)
     const wrapped = sealed.subarray(start, start + wrappedLength)
-    const dataKey = decrypt(this.#key(this.keyIdOf(sealed)), wrapped, context)
+    const dataKey = this.#open(this.keyIdOf(sealed), wrapped, context)
     return { dataKey, body: sealed.subarray(start + wrappedLength) }
+  }
+
+  #open(keyId: string, wrapped: Buffer, context: string): Buffer {
+    const key = this.#key(keyId)
+    try {
+      return decrypt(key, wrapped, context)
+    } catch (error) {
+      const message = `The master key ${keyId} does not open what was sealed for ${context}: it is another key, or the bytes were changed.`
+      throw new Error(message, { cause: error })
+    }
   }
 
   #key(id: string): Buffer {

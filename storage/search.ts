@@ -73,3 +73,7 @@ export const searchPage = async <T extends object>(
   const [rows, total] = await query.getResultAndCount()
   return pageOf(rows as unknown as T[], total, page)
 }
+
+/** A condition that keeps the rows with these ids. */
+export const amongIds = (ids: readonly string[]): RawQueryFragment =>
+  raw(`${alias}.id = any(?::uuid[])`, [`{${ids.join(',')}}`])

@@ -28,7 +28,8 @@ export class Settings {
 
   /** The text of a setting, else its default, else null. */
   async text(key: SettingsKey): Promise<string | null> {
-    if (performance.now() - this.#readAt > freshForMs) await (this.#reading ??= this.#read())
+    if (performance.now() - this.#readAt > freshForMs)
+      await (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
     return this.#values.get(key) ?? settings[key].default
   }
 
@@ -38,12 +39,8 @@ export class Settings {
   }
 
   async #read(): Promise<void> {
-    try {
-      const rows = await this.#em.fork().find(Setting, {})
-      this.#values = new Map(rows.map(row => [row.settingsKey, row.value ?? null]))
-      this.#readAt = performance.now()
-    } finally {
-      this.#reading = undefined
-    }
+    const rows = await this.#em.fork().find(Setting, {})
+    this.#values = new Map(rows.map(row => [row.settingsKey, row.value ?? null]))
+    this.#readAt = performance.now()
   }
 }

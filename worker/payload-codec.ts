@@ -25,7 +25,7 @@ const encrypted = (keyId: string, key: Buffer, payload: Payload): Payload => {
 }
 
 const decrypted = (key: Buffer, data: Uint8Array): Payload => {
-  const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, ivLength))
+  const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, ivLength), { authTagLength: tagLength })
   decipher.setAuthTag(data.subarray(ivLength, ivLength + tagLength))
   const body = Buffer.concat([decipher.update(data.subarray(ivLength + tagLength)), decipher.final()])
   return proto.temporal.api.common.v1.Payload.decode(body)

@@ -1,6 +1,6 @@
 // LOCAL: the built-in CA. Its issuing key is unsealed once and kept in this process as long as it lives.
 import { createPrivateKey, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto'
-import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../domain/failure.ts'
 import { completeLocal } from '../../domain/local-provider.ts'
 import { keyAlgorithmOf } from '../../pki/algorithms.ts'
@@ -25,6 +25,7 @@ import {
 import { record } from '../../storage/audit-event.ts'
 import { Ca } from '../../storage/ca.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
+import { lockRow } from '../../storage/lock.ts'
 import { PrivateKey } from '../../storage/private-key.ts'
 import type { Seal } from '../../storage/seal.ts'
 import type { Services } from '../services.ts'
@@ -130,7 +131,7 @@ export const localKind = (services: Services): ProviderKind => {
   const cas = new OpenCas(seal)
   return {
     prepare: async (em, { id }) => {
-      const provider = await em.findOneOrFail(CertificateProvider, id, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      const provider = await lockRow(em, CertificateProvider, id)
       if (provider.issuingCaId) return
       const configuration = completeLocal(provider.name, provider.settings)
       const issuing = await makeHierarchy({

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { CertificateProviderType, ConnectionStatus } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { PageRequest } from '../../domain/search.ts'
+import type { PageRequest, Sort } from '../../domain/search.ts'
 import { record } from '../../storage/audit-event.ts'
 import { mayShapePolicies } from '../../storage/authorization.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
@@ -101,6 +101,9 @@ export const getCertificateProvider = operation('GET /certificate-providers/:id'
 
 type Wish = z.output<typeof CertificateProviderSearchRequestDto>
 
+/** What is answered as the configuration is stored as settings. */
+const stored = (sort: Sort): Sort => (sort.property === 'configuration' ? { ...sort, property: 'settings' } : sort)
+
 const search = (em: EntityManager, page: PageRequest, { simpleSearchTerm, certificateProviderTypes, archived }: Wish) =>
   searchPage(em, CertificateProvider, {
     where: {
@@ -108,8 +111,8 @@ const search = (em: EntityManager, page: PageRequest, { simpleSearchTerm, certif
       ...(certificateProviderTypes && { certificateProviderType: { $in: certificateProviderTypes } }),
     },
     term: { text: simpleSearchTerm, in: [`${alias}.name`] },
-    page,
-    sortable: ['id', 'name', 'certificateProviderType', 'connectionStatus', 'lastCheckedDate'],
+    page: { ...page, sort: page.sort.map(stored) },
+    sortable: ['id', 'name', 'certificateProviderType', 'settings', 'connectionStatus', 'lastCheckedDate'],
   })
 
 export const searchCertificateProviders = operation('POST /certificate-providers/search', {

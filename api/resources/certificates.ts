@@ -3,13 +3,16 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { BatchRefused, sortOut } from '../../domain/batch.ts'
 import { Failure } from '../../domain/failure.ts'
 import { issueStep, type IssueStep } from '../../domain/issue-rules.ts'
+import { mayEnter } from '../../storage/authorization.ts'
 import { Certificate } from '../../storage/certificate.ts'
 import { findCertificates } from '../../storage/certificate-search.ts'
 import { CertRequest } from '../../storage/cert-request.ts'
+import { EndEntity } from '../../storage/end-entity.ts'
 import { Policy } from '../../storage/policy.ts'
 import { Realm } from '../../storage/realm.ts'
 import { claimRequests, deliver } from '../../storage/claims.ts'
-import { issueWorkflowId } from '../../workflows/ids.ts'
+import { isOrder, issueWorkflowId } from '../../workflows/ids.ts'
+import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { chainOf, pemOf, zipOf } from '../artifacts.ts'
 import { awaitRuns, certificateIdOf, issueStateOf, loadRequests, startIssue } from '../issue.ts'
 import { from, operation } from '../operation.ts'
@@ -44,7 +47,7 @@ const runsOf = async ({ em, temporal }: Way, ready: readonly Ready[], newRunId: 
   const overtaken = fresh.filter(({ id }) => !claimed.has(id))
   for (const request of overtaken) await em.refresh(request)
   const joined = ready.filter(({ step }) => step === 'JOIN').map(({ request }) => request)
-  const others = [...overtaken, ...joined].filter(({ runId }) => runId)
+  const others = [...overtaken, ...joined].filter(({ runId }) => runId && !isOrder(runId))
   return new Map([
     ...Map.groupBy(others, request => request.runId ?? ''),
     ...(mine.length > 0 ? [[newRunId, mine] as const] : []),
@@ -71,11 +74,29 @@ export const createCertificate = operation('POST /certificates/cert-requests/:id
     }
     const runs = await runsOf({ em, temporal }, [{ request: target, step }], issueWorkflowId(target.id))
     const outcomes = await awaitRuns(temporal, runs, await settings.integer('issue.wait-seconds'))
-    const certificateId = certificateIdOf(outcomes.get(target.id))
+    const certificateId = certificateIdOf(target, outcomes.get(target.id))
     await deliver(em, [target.id])
     return deliverOne(em, certificateId)
   },
 })
+
+/** What a call may hand out: certificates that nobody has delivered and those of its runs, which count as delivered now. */
+const collect = async (em: EntityManager, ready: readonly Ready[], outcomes: ReadonlyMap<string, ItemOutcome>) => {
+  const byId = new Map(ready.map(({ request, step }) => [request.id, { request, step }]))
+  const present = ready.filter(({ step }) => step === 'DELIVER').map(({ request }) => request.id)
+  const mine = await deliver(em, present)
+  const { accepted: got, errors } = sortOut([...byId.keys()], id => {
+    const { request, step } = byId.get(id) as Ready
+    if (step !== 'DELIVER') return { id, certificateId: certificateIdOf(request, outcomes.get(id)) }
+    if (!mine.has(id)) throw new Failure('ALREADY_ISSUED')
+    return { id, certificateId: request.certificateId ?? '' }
+  })
+  await deliver(
+    em,
+    got.map(({ id }) => id),
+  )
+  return { got, errors }
+}
 
 export const createMultipleCertificates = operation('POST /certificates/cert-requests', {
   summary: 'Issue the certificates of several requests and wait for them',
@@ -90,17 +111,11 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
     if (accepted.length === 0) throw new BatchRefused(errors)
     const runs = await runsOf({ em, temporal }, accepted, issueWorkflowId(crypto.randomUUID()))
     const outcomes = await awaitRuns(temporal, runs, await settings.integer('issue.batch-wait-seconds'))
-    const present = accepted.filter(({ step }) => step === 'DELIVER').map(({ request }) => request)
-    const delivered = new Map(present.map(request => [request.id, request.certificateId]))
-    const result = sortOut(
-      accepted.map(({ request }) => request.id),
-      id => delivered.get(id) ?? certificateIdOf(outcomes.get(id)),
-    )
-    await deliver(em, ids)
-    const rows = await em.find(Certificate, { id: { $in: result.accepted } })
+    const { got, errors: late } = await collect(em, accepted, outcomes)
+    const rows = await em.find(Certificate, { id: { $in: got.map(({ certificateId }) => certificateId) } })
     const byId = new Map(rows.map(row => [row.id, row]))
-    const certificates = result.accepted.map(id => byId.get(id)).filter(row => row !== undefined)
-    const failed = [...errors, ...result.errors.map(error => ({ ...error, index: ids.indexOf(error.id) }))]
+    const certificates = got.map(({ certificateId }) => byId.get(certificateId)).filter(row => row !== undefined)
+    const failed = [...errors, ...late.map(error => ({ ...error, index: ids.indexOf(error.id) }))]
     return {
       certificates,
       errors: failed.toSorted((one, other) => one.index - other.index),
@@ -111,14 +126,21 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
 
 export const searchCertificates = operation('POST /certificates/search', {
   summary: 'Search the certificates that the caller may read',
-  on: { realm: from.optional(from.body(Realm, 'realmId')), policy: from.optional(from.body(Policy, 'policyId')) },
+  on: {
+    realm: from.optional(from.body(Realm, 'realmId')),
+    policy: from.optional(from.body(Policy, 'policyId')),
+    endEntity: from.optional(from.body(EndEntity, 'endEntityId')),
+  },
   needs: 'TOKEN',
   body: CertificateSearchRequestDto,
   example: { simpleSearchTerm: 'web-01', certStatuses: ['ACTIVE'] },
   paging: true,
   returns: [200, GetCertificateResponseDtoPage],
   fails: [415],
-  handle: ({ body, em, caller, page, clock }) => findCertificates(em, caller, { ...body, page, now: clock() }),
+  handle: async ({ realm, body, em, caller, page, clock }) => {
+    if (realm && !(await mayEnter(em, caller, realm.id))) throw new Failure('ACCESS_DENIED')
+    return findCertificates(em, caller, { ...body, page, now: clock() })
+  },
 })
 
 export const getCertificateDetails = operation('GET /certificates/:id', {

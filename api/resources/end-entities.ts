@@ -1,5 +1,5 @@
 // End entities: the owners of certificates (contract 5.2, 6.6).
-import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
+import type { EntityManager, RawQueryFragment } from '@mikro-orm/postgresql'
 import { z } from 'zod'
 import { endEntityFields, endEntityViolations } from '../../domain/end-entity-rules.ts'
 import { Failure } from '../../domain/failure.ts'
@@ -8,7 +8,7 @@ import { EndEntity } from '../../storage/end-entity.ts'
 import { readable } from '../../storage/grant.ts'
 import { Policy } from '../../storage/policy.ts'
 import { Realm } from '../../storage/realm.ts'
-import { alias, searchPage } from '../../storage/search.ts'
+import { alias, amongIds, searchPage } from '../../storage/search.ts'
 import * as shape from '../dto.ts'
 import { from, operation } from '../operation.ts'
 import { subjectAnswer, subjectFields } from '../shared-types.ts'
@@ -122,7 +122,7 @@ const satisfying = async (em: EntityManager, policy: Policy): Promise<RawQueryFr
   const { realmId } = policy
   const all = await em.find(EndEntity, { realmId }, { fields: ruledFields, disableIdentityMap: true })
   const fit = all.filter(endEntity => endEntityViolations(policy, endEntity).length === 0)
-  return raw(`${alias}.id = any(?::uuid[])`, [`{${fit.map(({ id }) => id).join(',')}}`])
+  return amongIds(fit.map(({ id }) => id))
 }
 
 const mustBeOfRealm = (realm: Realm, ...policies: (Policy | undefined)[]): void => {

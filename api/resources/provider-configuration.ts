@@ -24,7 +24,7 @@ const parsed = (text: string): unknown => {
 }
 
 /** The members of a configuration; INVALID_PROVIDER_CONFIGURATION when the text is no JSON object. */
-export const readConfiguration = (text: string): ProviderSettings => {
+const readConfiguration = (text: string): ProviderSettings => {
   const document = parsed(text.trim() || '{}')
   if (typeof document !== 'object' || document === null || Array.isArray(document))
     return refuse('The configuration is a JSON object.')

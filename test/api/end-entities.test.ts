@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import * as endEntities from '../../api/resources/end-entities.ts'
 import { AuditEvent } from '../../storage/audit-event.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
 import type { Realm } from '../../storage/realm.ts'
@@ -9,7 +8,7 @@ import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi({ operations: endEntities })
+  api = await startApi()
 })
 afterAll(() => api.stop())
 

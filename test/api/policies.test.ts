@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import * as policies from '../../api/resources/policies.ts'
 import { AuditEvent } from '../../storage/audit-event.ts'
 import type { Realm } from '../../storage/realm.ts'
 import { startApi, type Api } from '../support/api.ts'
@@ -8,7 +7,7 @@ import { makeEndEntity, makePolicy, makeProvider, makeRealm } from '../support/r
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi({ operations: policies })
+  api = await startApi()
 })
 afterAll(() => api.stop())
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import * as realms from '../../api/resources/realms.ts'
 import { AuditEvent } from '../../storage/audit-event.ts'
 import { Realm } from '../../storage/realm.ts'
 import { User } from '../../storage/user.ts'
@@ -9,7 +8,7 @@ import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi({ operations: realms })
+  api = await startApi()
 })
 afterAll(() => api.stop())
 

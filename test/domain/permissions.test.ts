@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
+import { notOwn, wholeOf } from '../../domain/grant-rules.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import {
   decide,
@@ -143,6 +144,28 @@ test('no set of grants elsewhere ever opens a realm or what is in it', () => {
   fc.assert(
     fc.property(fc.array(anyGlobal), anyHeld, fc.constantFrom(...reading), (global, held, [right, place]) => {
       expect(decide(right, place, grants(global, held)).allowed).toBe(false)
+    }),
+  )
+})
+
+test.each<[Scope, string[], string[]]>([
+  ['REALM', [], []],
+  ['REALM', ['UPDATE'], ['UPDATE', 'READ']],
+  ['REALM', ['FULL_READ'], ['FULL_READ', 'READ', 'POLICIES_READ', 'ENDENTITIES_READ', 'CERTREQS_READ', 'CERTS_READ']],
+  ['POLICY', ['CERTREQS_APPROVE'], ['CERTREQS_APPROVE', 'READ', 'CERTREQS_READ']],
+  ['POLICY', ['UPDATE'], ['UPDATE', 'READ']],
+  ['CERTIFICATE', ['REVOKE'], ['REVOKE', 'READ']],
+])('on a %s, %j comes to %j', (scope, held, whole) => expect(wholeOf(scope, held)).toEqual(new Set(whole)))
+
+test('nobody hands out what he does not hold, whatever is given and taken', () => {
+  const some = fc.subarray(Object.keys(scopes.POLICY))
+  fc.assert(
+    fc.property(some, some, some, (giver, before, after) => {
+      const foreign = notOwn('POLICY', { giver, before, after })
+      const own = wholeOf('POLICY', giver)
+      for (const permission of after)
+        expect(foreign.includes(permission)).toBe(!own.has(permission) && !before.includes(permission))
+      expect(foreign.every(permission => after.includes(permission))).toBe(true)
     }),
   )
 })

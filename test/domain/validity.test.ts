@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { ValidFor } from '../../domain/enums.ts'
 import { beginningNotBefore, isLongerThan, validForByLength, validity } from '../../domain/validity.ts'
 

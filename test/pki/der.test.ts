@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { context, integer, namedBits, oid, sequence, setOf, time, tlv } from '../../pki/der.ts'
 import { DerError, readDer, readInteger, readNamedBits, readOid, readTime } from '../../pki/der-reader.ts'
 

@@ -60,7 +60,7 @@ test('keys of other algorithms are CRYPTO_RESTRICTION_VIOLATION', async () => {
 })
 
 const rsaAlgorithm = sequence(oid('1.2.840.113549.1.1.1'), derNull)
-const rsaKey = (modulus: bigint, exponent = 65_537n) =>
+const rsaKey = (modulus: bigint, exponent: bigint) =>
   sequence(rsaAlgorithm, bitString(sequence(integer(modulus.toString(16)), integer(exponent.toString(16)))))
 
 const ecKey = (point: Buffer) =>
@@ -107,16 +107,18 @@ function rocaPrime(): bigint {
 
 const closeStart = prime(1024)
 
-test.each<[string, () => bigint, bigint?]>([
-  ['with the exponent 3', () => prime(1024) * prime(1024), 3n],
-  ['with an even exponent', () => prime(1024) * prime(1024), 65_538n],
-  ['with a factor of 3', () => prime(1024) * prime(1022) * 3n],
-  ['with a factor of 751', () => prime(1024) * prime(1014) * 751n],
-  ['with the ROCA fingerprint', () => rocaPrime() * rocaPrime()],
-  ['of close primes', () => closeStart * nextPrime(closeStart + 2n)],
-  ['of one prime squared', () => closeStart * closeStart],
-])('an RSA key %s is WEAK_KEY', (_, modulus, exponent) => {
-  expect(failureCode(() => checkKeyStrength(rsaKey(modulus(), exponent)))).toBe('WEAK_KEY')
+test.each<[string, () => bigint, bigint, string]>([
+  ['with the exponent 3', () => prime(1024) * prime(1024), 3n, 'below 65537'],
+  ['with an even exponent', () => prime(1024) * prime(1024), 65_538n, 'even'],
+  ['with a factor of 3', () => prime(1024) * prime(1022) * 3n, 65_537n, 'small factor'],
+  ['with a factor of 751', () => prime(1024) * prime(1014) * 751n, 65_537n, 'small factor'],
+  ['with the ROCA fingerprint', () => rocaPrime() * rocaPrime(), 65_537n, 'ROCA'],
+  ['of close primes', () => closeStart * nextPrime(closeStart + 2n), 65_537n, 'close together'],
+  ['of one prime squared', () => closeStart * closeStart, 65_537n, 'close together'],
+])('an RSA key %s is WEAK_KEY', (...[, modulus, exponent, finding]) => {
+  const key = rsaKey(modulus(), exponent)
+  expect(failureCode(() => checkKeyStrength(key))).toBe('WEAK_KEY')
+  expect(() => checkKeyStrength(key)).toThrow(finding)
 })
 
 test('an odd exponent above 65537 is not weak', () => {

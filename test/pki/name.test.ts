@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { generateKeyPair } from '../../pki/key-pair.ts'
 import {
   attributeTypes,
@@ -76,10 +76,10 @@ test.each([
 })
 
 const texts = fc.oneof(
-  fc.string({ unit: fc.constantFrom(...'ab "#+,;<=>\\\u0000\n/é€😀'), minLength: 1, maxLength: 20 }),
+  fc.string({ unit: fc.constantFrom(...Array.from('ab "#+,;<=>\\\u0000\n/é€😀')), minLength: 1, maxLength: 20 }),
   fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 10 })
-    .filter(text => [...text].length <= 64 && text.isWellFormed()),
+    .filter(text => Array.from(text).length <= 64 && text.isWellFormed()),
 )
 const asciiTexts = fc.string({ minLength: 1, maxLength: 2 })
 const attributes = fc

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { decodeBase64, decodePem, encodePem, encodePemChain } from '../../pki/pem.ts'
 import { failureCode } from './failing.ts'
 

@@ -66,7 +66,7 @@ test.each<[string, TemplateSubject, KeySpec, (string | null)[]]>([
   ['CODE_SIGNING', { commonName: 'Ann' }, ec, []],
   ['SCEP_SIGNER', { commonName: 'Ann' }, ec, [null]],
   ['SCEP_SIGNER', { commonName: 'Ann' }, rsa, []],
-])('%s with %j and %j violates %j', (name, data, spec, properties) => {
+])('%s with %j and %j violates %j', (...[name, data, spec, properties]) => {
   const violations = templateNeeds(getTemplate(name), data, spec)
   expect(violations.map(({ property }) => property)).toEqual(properties)
   for (const { apiError } of violations) expect(apiError).toBe('END_ENTITY_RULE_VIOLATION')

@@ -98,8 +98,16 @@ export const makeScene = async (service: Service, policyMembers: Record<string, 
       ...policyMembers,
     }),
   )
-  const newEndEntity = (commonName = `host-${randomBytes(4).toString('hex')}.example.org`): Promise<string> =>
-    must(owner.post('/api/v1/end-entities', { realmId, commonName }))
+  /** A new end entity: with this common name (a host of its own unless stated), or with these members. */
+  const newEndEntity = (
+    subject: string | Record<string, unknown> = `host-${randomBytes(4).toString('hex')}.example.org`,
+  ): Promise<string> =>
+    must(
+      owner.post('/api/v1/end-entities', {
+        realmId,
+        ...(typeof subject === 'string' ? { commonName: subject } : subject),
+      }),
+    )
   const endEntityId = await newEndEntity()
   const newRequest = async (members: Record<string, unknown> = {}): Promise<string> =>
     must(

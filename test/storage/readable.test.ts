@@ -1,0 +1,177 @@
+// A list holds exactly what its reader may read one by one: the SQL filter and the pure walk agree on random grants.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { EntityClass, MikroORM } from '@mikro-orm/postgresql'
+import fc from 'fast-check'
+import { decide, scopes, type Place, type Right, type Scope } from '../../domain/permissions.ts'
+import { GlobalPermission } from '../../domain/permission-enums.ts'
+import { CertRequest } from '../../storage/cert-request.ts'
+import { EndEntity } from '../../storage/end-entity.ts'
+import { grant, loadGrants, readable, replaceGrant, type ScopeColumns } from '../../storage/grant.ts'
+import { openStorage } from '../../storage/orm.ts'
+import { PermissionGrant } from '../../storage/permission-grant.ts'
+import { Policy } from '../../storage/policy.ts'
+import { Realm } from '../../storage/realm.ts'
+import { alias, searchPage } from '../../storage/search.ts'
+import { freshDatabase } from '../support/database.ts'
+import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
+
+let orm: MikroORM
+const resources: Record<'REALM' | 'POLICY' | 'END_ENTITY' | 'CERT_REQUEST', string[]> = {
+  REALM: [],
+  POLICY: [],
+  END_ENTITY: [],
+  CERT_REQUEST: [],
+}
+
+type Listed = Realm | Policy | EndEntity | CertRequest
+interface List {
+  readonly entity: EntityClass<Listed>
+  readonly right: Right
+  readonly columns: ScopeColumns
+}
+const lists: readonly List[] = [
+  { entity: Realm as EntityClass<Listed>, right: 'READ_REALM', columns: { REALM: `${alias}.id` } },
+  {
+    entity: Policy as EntityClass<Listed>,
+    right: 'READ_POLICY',
+    columns: { REALM: `${alias}.realm_id`, POLICY: `${alias}.id` },
+  },
+  {
+    entity: EndEntity as EntityClass<Listed>,
+    right: 'READ_END_ENTITY',
+    columns: { REALM: `${alias}.realm_id`, END_ENTITY: `${alias}.id` },
+  },
+  {
+    entity: CertRequest as EntityClass<Listed>,
+    right: 'READ_CERT_REQUEST',
+    columns: { REALM: `${alias}.realm_id`, POLICY: `${alias}.policy_id`, CERT_REQUEST: `${alias}.id` },
+  },
+]
+
+beforeAll(async () => {
+  orm = await openStorage({ url: await freshDatabase() })
+  const em = orm.em.fork()
+  for (let count = 0; count < 2; count++) {
+    const realm = await makeRealm(em)
+    resources.REALM.push(realm.id)
+    const endEntity = await makeEndEntity(em, realm)
+    resources.END_ENTITY.push(endEntity.id, (await makeEndEntity(em, realm)).id)
+    for (const policy of [await makePolicy(em, realm), await makePolicy(em, realm)]) {
+      resources.POLICY.push(policy.id)
+      const request = em.create(CertRequest, {
+        realmId: realm.id,
+        policyId: policy.id,
+        policyName: policy.name,
+        endEntityId: endEntity.id,
+        endEntityCommonName: null,
+        endEntityAlias: null,
+        keyPairMode: 'SERVER_GEN',
+        certRequestStatus: 'APPROVED',
+        requiresManualApproval: false,
+        dualControl: false,
+        requesterMayApprove: true,
+        userResponses: [],
+      })
+      await em.flush()
+      resources.CERT_REQUEST.push(request.id)
+    }
+  }
+})
+afterAll(() => orm.close())
+
+const scoped = fc.constantFrom('REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST').chain(scope =>
+  fc.record({
+    scope: fc.constant(scope as keyof typeof resources),
+    index: fc.nat({ max: 3 }),
+    permissions: fc.subarray(Object.keys(scopes[scope as Scope]), { minLength: 1, maxLength: 3 }),
+  }),
+)
+const cases = fc.record({
+  grants: fc.array(scoped, { maxLength: 6 }),
+  // Most people hold nothing globally; then the scopes decide.
+  global: fc.oneof(
+    { weight: 4, arbitrary: fc.constant([] as string[]) },
+    { weight: 1, arbitrary: fc.subarray(Object.keys(GlobalPermission), { maxLength: 2 }) },
+  ),
+})
+
+const placeOf = (row: Listed): Place => row.place
+
+test('a list shows what the walk allows, and nothing else', async () => {
+  const verdicts = { shown: 0, hidden: 0 }
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ grants, global }) => {
+      const em = orm.em.fork()
+      const principalId = randomUUID()
+      if (global.length > 0)
+        await grant(em, principalId, { scope: 'GLOBAL', resourceIds: [principalId], permissions: global })
+      for (const { scope, index, permissions } of grants) {
+        const of = resources[scope]
+        await grant(em, principalId, { scope, resourceIds: [of[index % of.length] ?? ''], permissions })
+      }
+      for (const { entity, right, columns } of lists) {
+        const all = await em.find(entity, {})
+        const held = await loadGrants(em, principalId, all.map(placeOf))
+        const expected = all.filter(row => decide(right, placeOf(row), held).allowed).map(({ id }) => id)
+        const shown = await searchPage(orm.em.fork(), entity, {
+          and: [readable(right, { id: principalId, global: held.global }, columns)],
+          page: { page: 0, size: 100, sort: [] },
+          sortable: [],
+        })
+        expect(shown.content.map(({ id }) => id).toSorted()).toEqual(expected.toSorted())
+        verdicts.shown += expected.length
+        verdicts.hidden += all.length - expected.length
+      }
+    }),
+    { numRuns: 60 },
+  )
+  expect(verdicts.shown).toBeGreaterThan(50)
+  expect(verdicts.hidden).toBeGreaterThan(50)
+})
+
+test('a right without a way in the listed columns shows nothing', async () => {
+  const { content } = await searchPage(orm.em.fork(), Realm, {
+    and: [readable('READ_POLICY', { id: randomUUID(), global: new Set() }, {})],
+    page: { page: 0, size: 100, sort: [] },
+    sortable: [],
+  })
+  expect(content).toEqual([])
+})
+
+test('permissions given again are added, once each', async () => {
+  const em = orm.em.fork()
+  const principalId = randomUUID()
+  const [resourceId = ''] = resources.REALM
+  const give = (...permissions: string[]) =>
+    grant(em, principalId, { scope: 'REALM', resourceIds: [resourceId], permissions })
+  await give('READ', 'UPDATE')
+  await give('UPDATE', 'DELETE')
+  const held = await loadGrants(em, principalId, [{ REALM: resourceId }])
+  expect([...held.on('REALM', resourceId)].toSorted()).toEqual(['DELETE', 'READ', 'UPDATE'])
+})
+
+test('grants given at the same time all count', async () => {
+  const principalId = randomUUID()
+  const [resourceId = ''] = resources.REALM
+  const wanted = ['READ', 'UPDATE', 'DELETE', 'FULL_READ']
+  await Promise.all(
+    wanted.map(one =>
+      grant(orm.em.fork(), principalId, { scope: 'REALM', resourceIds: [resourceId], permissions: [one] }),
+    ),
+  )
+  const row = await orm.em.fork().findOneOrFail(PermissionGrant, { principalId, scope: 'REALM', resourceId })
+  expect(row.permissions.toSorted()).toEqual(wanted.toSorted())
+})
+
+test('a replaced grant is what was said, and an empty one is gone', async () => {
+  const em = orm.em.fork()
+  const principalId = randomUUID()
+  const [resourceId = ''] = resources.REALM
+  await grant(em, principalId, { scope: 'REALM', resourceIds: [resourceId], permissions: ['READ', 'UPDATE'] })
+  await replaceGrant(em, principalId, { scope: 'REALM', resourceId, permissions: ['DELETE'] })
+  const held = await loadGrants(orm.em.fork(), principalId, [{ REALM: resourceId }])
+  expect([...held.on('REALM', resourceId)]).toEqual(['DELETE'])
+  await replaceGrant(em, principalId, { scope: 'REALM', resourceId, permissions: [] })
+  expect(await orm.em.fork().count(PermissionGrant, { principalId })).toBe(0)
+})

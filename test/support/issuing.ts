@@ -1,0 +1,91 @@
+// What the tests of requests, certificates and orders share: waiting, settings, recorded facts, keys and strangers' judgement.
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { expect } from '@jest/globals'
+import { AuditEvent } from '../../storage/audit-event.ts'
+import { CertRequest } from '../../storage/cert-request.ts'
+import { Setting } from '../../storage/setting.ts'
+import { openssl, type Workbench } from '../pki/openssl.ts'
+import type { Reply } from './api.ts'
+import type { Scene, Service } from './service.ts'
+
+const patienceMs = 60_000
+const lookEveryMs = 50
+
+/** Looks again and again until there is something to see, which happens sooner or later. */
+export const until = async <T>(what: string, look: () => Promise<T | undefined | null | false>): Promise<T> => {
+  const end = performance.now() + patienceMs
+  while (performance.now() < end) {
+    const seen = await look()
+    if (seen) return seen
+    await new Promise(resolve => void setTimeout(resolve, lookEveryMs))
+  }
+  throw new Error(`This never came true: ${what}.`)
+}
+
+/** Stores a setting (null: its default applies again), which acts at once. */
+export const setSetting = async ({ em, services }: Service, settingsKey: string, value: string | null) => {
+  const fork = em()
+  await fork.nativeDelete(Setting, { settingsKey })
+  if (value !== null) fork.create(Setting, { settingsKey, value })
+  await fork.flush()
+  services.settings.forget()
+}
+
+/** Status and code of a refusal. */
+export const refusalOf = ({ status, body }: Reply): [number, string] => [status, body.apiError]
+
+/** What is recorded about an object, oldest first. */
+export const factsOf = async ({ em }: Service, objectId: string): Promise<string[]> => {
+  const events = await em().find(AuditEvent, { objectId }, { orderBy: { id: 'asc' } })
+  return events.map(({ eventType }) => eventType)
+}
+
+/** The row of a request. */
+export const requestRow = ({ em }: Service, id: string) => em().findOneOrFail(CertRequest, id)
+
+/** Issues a new request and answers its certificate. */
+export const issueNew = async (scene: Scene, members: Record<string, unknown> = {}) => {
+  const { status, body } = await scene.owner.post(
+    `/api/v1/certificates/cert-requests/${await scene.newRequest(members)}`,
+  )
+  if (status !== 201) throw new Error(`Nothing was issued: ${status} ${JSON.stringify(body)}`)
+  return body.certificate as { id: string; certRequestId: string; serialNumber: string; fingerprint: string }
+}
+
+/** Issues a new request of an end entity of its own. */
+export const issueFor = async (scene: Scene, subject?: string | Record<string, unknown>, members: object = {}) =>
+  issueNew(scene, { endEntityId: await scene.newEndEntity(subject), ...members })
+
+/** A P-256 key pair. */
+export const ecKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey
+
+/** An RSA key pair. */
+export const rsaKey = (modulusLength = 2048, publicExponent = 65_537): KeyObject =>
+  generateKeyPairSync('rsa', { modulusLength, publicExponent }).privateKey
+
+/** SubjectPublicKeyInfo of a private key, Base64. */
+export const spkiOf = (key: KeyObject): string =>
+  createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64')
+
+/** A PKCS#10 request by openssl, Base64: its subject as `/CN=…`, its names as `DNS:…,email:…`. */
+export const pkcs10 = async (bench: Workbench, key: KeyObject, { subject = '/', names = '' } = {}): Promise<string> => {
+  const file = await bench.file(key.export({ type: 'pkcs8', format: 'pem' }))
+  const extension = names ? ['-addext', `subjectAltName=${names}`] : []
+  const made = await openssl('req', '-new', '-key', file, '-subj', subject, '-outform', 'DER', ...extension)
+  return made.output.toString('base64')
+}
+
+/** The blocks of a PEM text. */
+export const blocksOf = (pem: string): string[] => pem.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----\n/g) ?? []
+
+/** openssl finds the chain (leaf, issuing CA, root) in order. */
+export const expectVerified = async (bench: Workbench, chainPem: string): Promise<void> => {
+  const [leaf = '', issuing = '', root = ''] = blocksOf(chainPem)
+  const [leafFile, issuingFile, rootFile] = [await bench.file(leaf), await bench.file(issuing), await bench.file(root)]
+  const verdict = await openssl('verify', '-x509_strict', '-CAfile', rootFile, '-untrusted', issuingFile, leafFile)
+  expect(verdict.text).toContain(': OK')
+}
+
+/** The public key of a PEM certificate, as openssl reads it. */
+export const keyIn = async (bench: Workbench, certificatePem: string): Promise<string> =>
+  (await openssl('x509', '-in', await bench.file(certificatePem), '-noout', '-pubkey')).output.toString()
