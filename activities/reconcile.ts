@@ -1,6 +1,7 @@
 // Starting what the records ask for and nobody runs.
-import { certRequestWorkflowId, isOrder } from '../workflows/ids.ts'
+import { certRequestWorkflowId, isOrder, providerWorkflowId } from '../workflows/ids.ts'
 import { CertRequest } from '../storage/cert-request.ts'
+import { CertificateProvider } from '../storage/certificate-provider.ts'
 import { CertificateOrder } from '../storage/certificate-order.ts'
 import type { MissingRun, Services } from './services.ts'
 
@@ -46,6 +47,17 @@ const waitingRuns = async ({ orm, settings }: Services, before: Date): Promise<M
   }))
 }
 
+const unpreparedProviders = async ({ orm }: Services, before: Date): Promise<MissingRun[]> => {
+  const rows = await orm.em
+    .fork()
+    .find(
+      CertificateProvider,
+      { certificateProviderType: 'LOCAL', issuingCaId: null, archived: false, createdDate: { $lt: before } },
+      { limit: atMost },
+    )
+  return rows.map(({ id }) => ({ workflow: 'prepareProvider', id: providerWorkflowId('prepare', id), args: [id] }))
+}
+
 export const reconcileActivities = (services: Services) => ({
   /** Idempotency key: the workflow id of each run; one that is there already is left alone. */
   startMissingRuns: async (): Promise<{ started: number }> => {
@@ -54,6 +66,7 @@ export const reconcileActivities = (services: Services) => ({
       ...(await issuingRuns(services, before)),
       ...(await orderRuns(services, before)),
       ...(await waitingRuns(services, before)),
+      ...(await unpreparedProviders(services, before)),
     ]
     let started = 0
     for (const run of runs) if (await services.runs.start(run)) started += 1

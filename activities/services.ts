@@ -11,7 +11,7 @@ export interface Runs {
 
 /** A run that the records ask for. */
 export interface MissingRun {
-  readonly workflow: 'certRequest' | 'issueCertificates' | 'orderCertificates'
+  readonly workflow: 'certRequest' | 'issueCertificates' | 'orderCertificates' | 'prepareProvider'
   readonly id: string
   readonly args: unknown[]
 }

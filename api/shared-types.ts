@@ -46,8 +46,8 @@ export const CryptoRestrictionsDto = dto('CryptoRestrictionsDto', {
   allowedEdDSANamedCurves: nullable(setOf(enumOf(EdDSANamedCurve, 'EdDSANamedCurve'))),
 })
 
-/** A key/value pair of an end entity. */
-export const GenericDto = dto('GenericDto', { key: Text(), value: Text() })
+/** A key/value pair of an end entity; how long they may be is a rule of `domain` (contract 5.2: 422, not 400). */
+export const GenericDto = dto('GenericDto', { key: Text(10_000), value: Text(10_000) })
 
 /** The fields that describe the owner of a certificate; `domain` holds their rules. */
 export const subjectFields = {

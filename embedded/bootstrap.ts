@@ -50,7 +50,7 @@ const untilAdmin = async (admin: RestClient) => {
   const deadline = Date.now() + RIGHTS_MS
   while (!(await whoAmI(admin)).globalPermissions.includes('ADMIN')) {
     if (Date.now() > deadline)
-      throw new Error('The administrator got no rights: see data/logs/worker.log for the reason.')
+      throw new Error('The administrator got no rights: logs/worker.log in the data folder has the reason.')
     await wait(LOOK_AGAIN_MS)
   }
 }
@@ -86,7 +86,7 @@ const builtInCa = async (admin: RestClient) => {
   const search = { simpleSearchTerm: 'Built-in CA' }
   const { content } = await admin<Page<Identified>>('POST /certificate-providers/search', search)
   if (content[0] === undefined)
-    throw new Error('There is no provider `Built-in CA`: see data/logs/worker.log for the reason.')
+    throw new Error('There is no provider `Built-in CA`: logs/worker.log in the data folder has the reason.')
   return content[0].id
 }
 

@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
 
-const Found = z.object({ temporalCli: z.string().nullish(), testServer: z.string().nullish() })
+interface Found {
+  readonly temporalCli?: string | null
+  readonly testServer?: string | null
+}
 
-const found = () => {
+const found = (): Found => {
   const file =
     process.env['CERTWRIGHT_SETUP_RECORD'] ?? join(import.meta.dirname, '../node_modules/.cache/certwright/setup.json')
   try {
-    return Found.parse(JSON.parse(readFileSync(file, 'utf8')))
+    return JSON.parse(readFileSync(file, 'utf8')) as Found
   } catch {
     return {}
   }

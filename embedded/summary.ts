@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { Demonstration } from './bootstrap.ts'
 import { DEMO, type Started } from './environment.ts'
 import { NAMESPACE } from './temporal.ts'
@@ -55,5 +56,5 @@ Issue the next one: source ${envFile}, then
 
 ${curlLines.join('\n')}
 
-Stop with Ctrl-C; logs are in data/logs, everything else that is kept is in data.
+Stop with Ctrl-C. All data stays in ${dirname(envFile)}, the logs in ${dirname(envFile)}/logs.
 `
