@@ -7,12 +7,14 @@ import type { MissingRun, Services } from './services.ts'
 
 /** Younger rows are left alone: their own call is about to start the run. */
 const graceMs = 30_000
-const atMost = 500
+const atMost = 5000
+/** So many starts are under way at once: most runs are there already, and asking for each in turn would take too long. */
+const lanes = 16
 
 const issuingRuns = async ({ orm }: Services, before: Date): Promise<MissingRun[]> => {
   const rows = await orm.em
     .fork()
-    .find(CertRequest, { runId: { $ne: null, $like: 'issue/%' }, runSince: { $lt: before } }, { limit: 10 * atMost })
+    .find(CertRequest, { runId: { $ne: null, $like: 'issue/%' }, runSince: { $lt: before } }, { limit: atMost })
   const byRun = Map.groupBy(rows, row => row.runId ?? '')
   return [...byRun].map(([id, requests]) => ({
     workflow: 'issueCertificates',
@@ -24,7 +26,7 @@ const issuingRuns = async ({ orm }: Services, before: Date): Promise<MissingRun[
 const orderRuns = async ({ orm }: Services, before: Date): Promise<MissingRun[]> => {
   const rows = await orm.em
     .fork()
-    .find(CertificateOrder, { status: 'RUNNING', startedDate: { $lt: before } }, { limit: atMost })
+    .find(CertificateOrder, { status: 'RUNNING', startedDate: { $lt: before } }, { orderBy: { startedDate: 'desc' } })
   return rows.filter(({ id }) => isOrder(id)).map(({ id }) => ({ workflow: 'orderCertificates', id, args: [id] }))
 }
 
@@ -38,7 +40,7 @@ const waitingRuns = async ({ orm, settings }: Services, before: Date): Promise<M
       archived: false,
       createdDate: { $lt: before, $gt: since },
     },
-    { limit: 10 * atMost, orderBy: { createdDate: 'desc' } },
+    { limit: atMost, orderBy: { createdDate: 'desc' } },
   )
   return rows.map(request => ({
     workflow: 'certRequest',
@@ -58,6 +60,16 @@ const unpreparedProviders = async ({ orm }: Services, before: Date): Promise<Mis
   return rows.map(({ id }) => ({ workflow: 'prepareProvider', id: providerWorkflowId('prepare', id), args: [id] }))
 }
 
+const startAll = async ({ runs }: Services, missing: readonly MissingRun[]): Promise<number> => {
+  const queue = missing.values()
+  let started = 0
+  const lane = async (): Promise<void> => {
+    for (const run of queue) if (await runs.start(run)) started += 1
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  return started
+}
+
 export const reconcileActivities = (services: Services) => ({
   /** Idempotency key: the workflow id of each run; one that is there already is left alone. */
   startMissingRuns: async (): Promise<{ started: number }> => {
@@ -68,8 +80,6 @@ export const reconcileActivities = (services: Services) => ({
       ...(await waitingRuns(services, before)),
       ...(await unpreparedProviders(services, before)),
     ]
-    let started = 0
-    for (const run of runs) if (await services.runs.start(run)) started += 1
-    return { started }
+    return { started: await startAll(services, runs) }
   },
 })

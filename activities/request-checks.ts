@@ -152,6 +152,7 @@ const keyOf = ({ brought, request, policy }: Dossier): KeySource => {
 /** Throws the first refusal of contract 5.4 for a request that exists. */
 export const checkDossier = (dossier: Dossier, now: Date): void => {
   const { request, realm, policy, endEntity, provider } = dossier
+  if (request.archived) throw new Failure('ENTITY_ARCHIVED', 'The certificate request is archived.')
   checkRequest({
     realm,
     policy,

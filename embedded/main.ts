@@ -1,5 +1,5 @@
 // `npm start`: everything that Certwright needs, on this machine, in the foreground.
-import { relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { readConfig } from './config.ts'
 import { claimRun } from './run-file.ts'
 import { startAll } from './start.ts'
@@ -7,10 +7,21 @@ import { makeSupervisor } from './supervisor.ts'
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
+const PARENT_CHECK_MS = 500
+
+// npm runs us through a shell, which dies of a signal without passing it on.
+const whenOrphaned = (stop: () => void) => {
+  const parent = process.ppid
+  setInterval(() => {
+    if (process.ppid !== parent) stop()
+  }, PARENT_CHECK_MS).unref()
+}
+
 // The handlers stay: a terminal and npm both pass on a Ctrl-C, and the second must not end us half stopped.
 const stopRequest = () =>
   new Promise<'stop'>(done => {
     for (const signal of STOP_SIGNALS) process.on(signal, () => done('stop'))
+    if (process.env['npm_lifecycle_event']) whenOrphaned(() => done('stop'))
   })
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -35,7 +46,7 @@ const run = async () => {
       say('ready')
       await Promise.race([supervisor.failed, stopRequested])
     }
-    say(`Stopping; the data stays in ${relative(process.cwd(), folder) || folder}.`)
+    say(`Stopping; the data stays in ${config.DATA_FOLDER}.`)
   } catch (error) {
     explain(error)
   } finally {

@@ -43,7 +43,8 @@ export const restClient =
   (baseUrl: string, token: string): RestClient =>
   async <T>(call: string, body?: unknown): Promise<T> => {
     const [method = 'GET', path = '/'] = call.split(' ')
-    const response = await fetch(`${baseUrl}/api/v1${path}`, {
+    const whole = path.startsWith('/api/') ? path : `/api/v1${path}`
+    const response = await fetch(`${baseUrl}${whole}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),

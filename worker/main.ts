@@ -18,6 +18,7 @@ import { Settings } from '../storage/settings.ts'
 import { WorkerConfig } from './config.ts'
 import { createDataConverter } from './payload-codec.ts'
 import { createRuns } from './runs.ts'
+import { watchEventLoop } from './event-loop.ts'
 import { installSchedules } from './schedules.ts'
 import { registerSearchAttributes } from './search-attributes.ts'
 import { bundleWorkflows, createWorker } from './worker.ts'
@@ -99,7 +100,9 @@ const { worker, connection, orm } = await start()
 const stop = (): void => worker.shutdown()
 process.once('SIGTERM', stop)
 process.once('SIGINT', stop)
+const stopWatching = watchEventLoop()
 log.info('the worker is ready')
 await worker.run()
+stopWatching()
 await connection.close()
 await orm.close()

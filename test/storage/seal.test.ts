@@ -21,7 +21,7 @@ test('sealed bytes come back', () => {
 
 test('an empty secret and one of a megabyte come back', () => {
   for (const plain of [Buffer.alloc(0), randomBytes(1 << 20)])
-    expect(before.unseal(before.seal(plain, 'x'), 'x')).toEqual(plain)
+    expect(before.unseal(before.seal(plain, 'x'), 'x').equals(plain)).toBe(true)
 })
 
 test('the same secret is sealed to other bytes each time', () => {

@@ -43,13 +43,18 @@ export const factsOf = async ({ em }: Service, objectId: string): Promise<string
 /** The row of a request. */
 export const requestRow = ({ em }: Service, id: string) => em().findOneOrFail(CertRequest, id)
 
+/** A certificate as the tests look at it. */
+export type Issued = Readonly<
+  Record<'id' | 'certRequestId' | 'endEntityId' | 'serialNumber' | 'fingerprint' | 'subjectDn', string>
+>
+
 /** Issues a new request and answers its certificate. */
 export const issueNew = async (scene: Scene, members: Record<string, unknown> = {}) => {
   const { status, body } = await scene.owner.post(
     `/api/v1/certificates/cert-requests/${await scene.newRequest(members)}`,
   )
   if (status !== 201) throw new Error(`Nothing was issued: ${status} ${JSON.stringify(body)}`)
-  return body.certificate as { id: string; certRequestId: string; serialNumber: string; fingerprint: string }
+  return body.certificate as Issued
 }
 
 /** Issues a new request of an end entity of its own. */

@@ -1,0 +1,41 @@
+// (a) From the start of a synchronous create to its answer, at several numbers of clients.
+import type { RestClient } from '../embedded/rest-client.ts'
+
+/** One row of the table; milliseconds. */
+export interface Latency {
+  readonly clients: number
+  readonly calls: number
+  readonly perSecond: number
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+}
+
+const percentile = (sorted: readonly number[], share: number): number =>
+  Math.round((sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0) * 10) / 10
+
+/** Issues each request once, so many at a time. */
+export const measureLatency = async (client: RestClient, ids: readonly string[], clients: number): Promise<Latency> => {
+  const times: number[] = []
+  let next = 0
+  const lane = async (): Promise<void> => {
+    while (next < ids.length) {
+      const id = ids[next++]
+      const begin = performance.now()
+      await client(`POST /certificates/cert-requests/${id}`)
+      times.push(performance.now() - begin)
+    }
+  }
+  const begin = performance.now()
+  await Promise.all(Array.from({ length: clients }, lane))
+  const seconds = (performance.now() - begin) / 1000
+  const sorted = times.toSorted((one, other) => one - other)
+  return {
+    clients,
+    calls: ids.length,
+    perSecond: Math.round(ids.length / seconds),
+    p50: percentile(sorted, 0.5),
+    p95: percentile(sorted, 0.95),
+    p99: percentile(sorted, 0.99),
+  }
+}

@@ -1,0 +1,89 @@
+// The stack under measurement: what `npm start` starts, with data and ports of its own.
+import { spawn } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { freePort } from '../embedded/ports.ts'
+import { getToken, restClient, type RestClient } from '../embedded/rest-client.ts'
+
+const folder = 'data/bench'
+const portVariables = `API_PORT IDENTITY_PROVIDER_PORT TEMPORAL_PORT TEMPORAL_UI_PORT POSTGRES_PORT SMTP_PORT
+  MAIL_INBOX_PORT SCEP_PORT WORKER_METRICS_PORT`.split(/\s+/)
+
+/** The running stack. */
+export interface BenchStack {
+  readonly admin: RestClient
+  readonly demo: RestClient
+  readonly databaseUrl: string
+  readonly metricsUrl: string
+  /** Process ids by part, PostgreSQL's and Temporal's among them. */
+  readonly parts: () => { name: string; pid: number }[]
+  readonly stop: () => Promise<void>
+}
+
+const environment = async (): Promise<Record<string, string>> => {
+  const ports: Record<string, string> = {}
+  for (const variable of portVariables) ports[variable] = String(await freePort())
+  return { ...ports, DATA_FOLDER: folder, LOG_LEVEL: 'warn' }
+}
+
+const readEnvironment = (file: string): Record<string, string> =>
+  Object.fromEntries(
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter(line => line.includes('='))
+      .map(line => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).replace(/^'|'$/g, '')]),
+  )
+
+const untilReady = (child: ReturnType<typeof spawn>): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const last: string[] = []
+    child.once('exit', () => reject(new Error(`The stack did not start:\n${last.slice(-20).join('\n')}`)))
+    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
+    lines.on('line', line => {
+      last.push(line)
+      if (line === 'ready') resolve()
+    })
+  })
+
+const clientsOf = async (demo: Record<string, string>) => {
+  const value = (name: string): string => demo[`CERTWRIGHT_${name}`] ?? ''
+  const base = value('URL')
+  const adminToken = await getToken(value('TOKEN_URL'), {
+    clientId: value('ADMIN_CLIENT_ID'),
+    clientSecret: value('ADMIN_CLIENT_SECRET'),
+    username: value('ADMIN_USERNAME'),
+    password: value('ADMIN_PASSWORD'),
+  })
+  const token = await getToken(value('TOKEN_URL'), {
+    clientId: value('CLIENT_ID'),
+    clientSecret: value('CLIENT_SECRET'),
+  })
+  return { admin: restClient(base, adminToken), demo: restClient(base, token) }
+}
+
+/** Starts a fresh stack. */
+export const startStack = async (): Promise<BenchStack> => {
+  rmSync(folder, { recursive: true, force: true })
+  const env = await environment()
+  const child = spawn(process.execPath, ['embedded/main.ts'], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await untilReady(child)
+  const { postgresPassword } = JSON.parse(readFileSync(`${folder}/secrets.json`, 'utf8')) as {
+    postgresPassword: string
+  }
+  const run = JSON.parse(readFileSync(`${folder}/run.json`, 'utf8')) as { parts: { name: string; pid: number }[] }
+  const stop = () =>
+    new Promise<void>(resolve => {
+      child.once('exit', () => resolve())
+      child.kill('SIGTERM')
+    })
+  return {
+    ...(await clientsOf(readEnvironment(`${folder}/demo.env`))),
+    databaseUrl: `postgresql://postgres:${postgresPassword}@127.0.0.1:${env['POSTGRES_PORT']}/certwright`,
+    metricsUrl: `http://127.0.0.1:${env['WORKER_METRICS_PORT']}/metrics`,
+    parts: () => run.parts,
+    stop,
+  }
+}

@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { AuditEvent } from '../../storage/audit-event.ts'
+import { Certificate } from '../../storage/certificate.ts'
+import { CertificateOrder, OrderItem } from '../../storage/certificate-order.ts'
+import { claimRequests, deliver } from '../../storage/claims.ts'
+import { certRequestWorkflowId } from '../../workflows/ids.ts'
+import {
+  makeScene,
+  newOrder,
+  newRequest,
+  openWorkshop,
+  reread,
+  run,
+  set,
+  type Scene,
+  type Wishes,
+  type Workshop,
+} from './workshop.ts'
+
+let workshop: Workshop
+let scene: Scene
+
+beforeAll(async () => {
+  workshop = await openWorkshop()
+  scene = await makeScene(workshop.orm)
+})
+afterAll(() => workshop.orm.close())
+
+const pending: Wishes = { status: 'PENDING_APPROVAL' }
+const order = (...wishes: Wishes[]) => newOrder(workshop.em(), scene, wishes)
+const itemsOf = (orderId: string) => workshop.em().find(OrderItem, { orderId }, { orderBy: { position: 'asc' } })
+const issueAll = (orderId: string) => run(workshop.activities.issueOrderItems, { orderId, from: 0, to: 99 })
+
+test('the plan of an order is its size and its deadline', async () => {
+  const { orderId } = await order({}, {})
+  await set(workshop, 'order.max-wait-days', '3')
+  const { startedDate } = await workshop.em().findOneOrFail(CertificateOrder, orderId)
+  expect(await run(workshop.activities.beginOrder, { orderId })).toEqual({
+    itemCount: 2,
+    expiresAt: new Date(startedDate.getTime() + 3 * 86_400_000).toISOString(),
+  })
+  await set(workshop, 'order.max-wait-days', null)
+})
+
+test('what may be issued is issued, the rest waits', async () => {
+  const { orderId, requests } = await order({}, pending, {})
+  expect(await issueAll(orderId)).toEqual({ issued: 2, waiting: 1 })
+  expect((await itemsOf(orderId)).map(({ status }) => status)).toEqual(['COMPLETED', 'RUNNING', 'COMPLETED'])
+  expect((await reread(workshop.em(), requests[1] as { id: string })).runId).toBe(orderId)
+})
+
+test('a part that is run again issues nothing twice', async () => {
+  const { orderId, requests } = await order({}, {})
+  expect(await issueAll(orderId)).toEqual({ issued: 2, waiting: 0 })
+  expect(await issueAll(orderId)).toEqual({ issued: 0, waiting: 0 })
+  const ids = requests.map(({ id }) => id)
+  expect(await workshop.em().count(Certificate, { certRequestId: { $in: ids } })).toBe(2)
+})
+
+test('two runs of one part at the same time issue it once', async () => {
+  const { orderId, requests } = await order({}, {}, {}, {})
+  const results = await Promise.all([issueAll(orderId), issueAll(orderId)])
+  expect(results.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(0)
+  const ids = requests.map(({ id }) => id)
+  expect(await workshop.em().count(Certificate, { certRequestId: { $in: ids } })).toBe(4)
+  expect((await itemsOf(orderId)).map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => 'COMPLETED'))
+})
+
+test('what was decided is issued by name, and the rest of the order is counted', async () => {
+  const { orderId, requests } = await order(pending, pending)
+  const [first] = requests as [{ id: string }]
+  await workshop.em().execute(`update cert_request set cert_request_status = 'APPROVED' where id = ?`, [first.id])
+  const done = await run(workshop.activities.issueDecided, { orderId, certRequestIds: [first.id] })
+  expect(done).toEqual({ issued: 1, waiting: 1 })
+})
+
+test('a refused item fails with its reason, its request is free and its realm hears of it', async () => {
+  const { orderId, requests } = await order({ validFor: 'TEN_YEARS' })
+  expect(await issueAll(orderId)).toEqual({ issued: 0, waiting: 0 })
+  expect(await itemsOf(orderId)).toMatchObject([{ status: 'FAILED', failureCode: 'VALID_FOR_NOT_ALLOWED' }])
+  const [request] = requests as [{ id: string }]
+  expect(await reread(workshop.em(), request)).toMatchObject({ certRequestStatus: 'APPROVED', runId: null })
+  const events = await workshop.em().find(AuditEvent, { objectId: request.id })
+  expect(events).toMatchObject([{ eventType: 'ORDER_FAILED', realmId: scene.realm.id }])
+})
+
+test('a request that is archived while it waits does not keep its order running', async () => {
+  const { orderId, requests } = await order({}, {})
+  await workshop.em().execute('update cert_request set archived = true where id = ?', [requests[0]?.id])
+  expect(await issueAll(orderId)).toEqual({ issued: 1, waiting: 0 })
+  expect(await itemsOf(orderId)).toMatchObject([{ status: 'FAILED', failureCode: 'ENTITY_ARCHIVED' }, { status: 'COMPLETED' }])
+})
+
+test.each([
+  ['COMPLETED', ['COMPLETED', 'FAILED', 'CANCELED']],
+  ['FAILED', ['FAILED', 'CANCELED']],
+  ['CANCELED', ['CANCELED', 'CANCELED']],
+])('an order is %s when its items are %p', async (expected, items) => {
+  const { orderId } = await order(...items.map(() => pending))
+  const em = workshop.em()
+  for (const [position, status] of items.entries())
+    await em.execute('update order_item set status = ? where order_id = ? and position = ?', [
+      status,
+      orderId,
+      position,
+    ])
+  expect(await run(workshop.activities.closeOrder, { orderId })).toEqual({ status: expected })
+})
+
+test('closing expires what still waits, frees its requests, and a second closing changes nothing', async () => {
+  const { orderId, requests } = await order(pending, pending)
+  expect(await run(workshop.activities.closeOrder, { orderId })).toEqual({ status: 'FAILED' })
+  expect(await itemsOf(orderId)).toMatchObject([{ failureCode: 'ORDER_EXPIRED' }, { failureCode: 'ORDER_EXPIRED' }])
+  for (const request of requests)
+    expect(await reread(workshop.em(), request)).toMatchObject({ certRequestStatus: 'PENDING_APPROVAL', runId: null })
+  const closed = await workshop.em().findOneOrFail(CertificateOrder, orderId)
+  expect(await run(workshop.activities.closeOrder, { orderId })).toEqual({ status: 'FAILED' })
+  expect((await workshop.em().findOneOrFail(CertificateOrder, orderId)).closedDate).toEqual(closed.closedDate)
+  const ids = requests.map(({ id }) => id)
+  expect(await workshop.em().count(AuditEvent, { objectId: { $in: ids }, eventType: 'ORDER_FAILED' })).toBe(2)
+})
+
+test('of two runs that claim the same requests each request has one', async () => {
+  const em = workshop.em()
+  const ids: string[] = []
+  for (let count = 0; count < 20; count++) ids.push((await newRequest(em, scene, { runId: null })).id)
+  const wanted = { ids, states: ['APPROVED'] } as const
+  const claims = await Promise.all(
+    ['issue/one', 'issue/two', 'order-three'].map(runId =>
+      workshop.em().transactional(tx => claimRequests(tx, runId, wanted)),
+    ),
+  )
+  expect(claims.reduce((sum, claimed) => sum + claimed.size, 0)).toBe(20)
+  expect(new Set(claims.flatMap(claimed => [...claimed])).size).toBe(20)
+})
+
+test('archived requests and those in another state are not claimed', async () => {
+  const em = workshop.em()
+  const archived = await newRequest(em, scene, { runId: null })
+  await em.execute('update cert_request set archived = true where id = ?', [archived.id])
+  const waiting = await newRequest(em, scene, { ...pending, runId: null })
+  const claimed = await claimRequests(em, 'issue/x', { ids: [archived.id, waiting.id], states: ['APPROVED'] })
+  expect(claimed.size).toBe(0)
+})
+
+test('a certificate is delivered once, however many ask', async () => {
+  const em = workshop.em()
+  const { id } = await newRequest(em, scene, { runId: null })
+  await em.execute('update cert_request set undelivered = true where id = ?', [id])
+  const deliveries = await Promise.all([1, 2, 3].map(() => deliver(workshop.em(), [id])))
+  expect(deliveries.map(({ size }) => size).toSorted()).toEqual([0, 0, 1])
+})
+
+const startMissing = async () => {
+  workshop.started.length = 0
+  await run(workshop.activities.startMissingRuns as (input: undefined) => Promise<{ started: number }>, undefined)
+  return workshop.started.map(({ id }) => id)
+}
+
+test('old claims, orders and waiting requests without a run are started, young ones are left alone', async () => {
+  const em = workshop.em()
+  const old = { claim: await newRequest(em, scene), waiting: await newRequest(em, scene, { ...pending, runId: null }) }
+  const oldOrder = await order(pending)
+  const young = { claim: await newRequest(em, scene), waiting: await newRequest(em, scene, { ...pending, runId: null }) }
+  const youngOrder = await order(pending)
+  const ago = `now() - interval '31 seconds'`
+  await em.execute(`update cert_request set run_since = ${ago}, created_date = ${ago} where id in (?, ?, ?)`, [
+    old.claim.id,
+    old.waiting.id,
+    oldOrder.requests[0]?.id,
+  ])
+  await em.execute(`update certificate_order set started_date = ${ago} where id = ?`, [oldOrder.orderId])
+  const ids = await startMissing()
+  expect(ids).toEqual(
+    expect.arrayContaining([old.claim.runId, certRequestWorkflowId(old.waiting.id), oldOrder.orderId]),
+  )
+  for (const id of [young.claim.runId, certRequestWorkflowId(young.waiting.id), youngOrder.orderId])
+    expect(ids).not.toContain(id)
+  expect(workshop.started.find(({ id }) => id === old.claim.runId)).toEqual({
+    workflow: 'issueCertificates',
+    id: old.claim.runId,
+    args: [[old.claim.id]],
+  })
+})
+
+test('all requests of one claim are started as one run', async () => {
+  const em = workshop.em()
+  const runId = `issue/${randomUUID()}`
+  const ids = [await newRequest(em, scene, { runId }), await newRequest(em, scene, { runId })].map(({ id }) => id)
+  await em.execute(`update cert_request set run_since = now() - interval '31 seconds' where run_id = ?`, [runId])
+  await startMissing()
+  const runs = workshop.started.filter(({ id }) => id === runId)
+  expect(runs).toHaveLength(1)
+  expect((runs[0]?.args[0] as string[]).toSorted()).toEqual(ids.toSorted())
+})
+
+test('a lost order is started even where hundreds of older ones wait', async () => {
+  const em = workshop.em()
+  await em.execute(
+    `insert into certificate_order (id, created_by, multiple, omit_artifacts, status, started_date)
+       select 'order-old-' || n, gen_random_uuid(), true, true, 'RUNNING', now() - interval '40 days' - n * interval '1 second'
+         from generate_series(1, 700) n`,
+  )
+  const { orderId } = await order(pending)
+  await em.execute(`update certificate_order set started_date = now() - interval '1 minute' where id = ?`, [orderId])
+  expect(await startMissing()).toContain(orderId)
+})

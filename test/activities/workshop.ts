@@ -1,0 +1,143 @@
+// What activities work with in these tests: a database of its own, the built-in CA, and a clock and a list of runs
+// that the test holds in its hand.
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
+import { MockActivityEnvironment } from '@temporalio/testing'
+import { DefaultLogger } from '@temporalio/worker'
+import { createActivities } from '../../activities/index.ts'
+import { firstStart } from '../../activities/first-start.ts'
+import type { MissingRun, Services } from '../../activities/services.ts'
+import type { ValidFor } from '../../domain/enums.ts'
+import { Certificate } from '../../storage/certificate.ts'
+import { CertificateOrder, OrderItem } from '../../storage/certificate-order.ts'
+import { CertificateProvider } from '../../storage/certificate-provider.ts'
+import { CertRequest } from '../../storage/cert-request.ts'
+import type { EndEntity } from '../../storage/end-entity.ts'
+import { openStorage } from '../../storage/orm.ts'
+import type { Policy } from '../../storage/policy.ts'
+import { Seal } from '../../storage/seal.ts'
+import { Setting } from '../../storage/setting.ts'
+import { Settings } from '../../storage/settings.ts'
+import { issueWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
+import { freshDatabase } from '../support/database.ts'
+import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
+
+/** Services over a fresh database; `started` is what the activities asked to run. */
+export const openWorkshop = async (own: Partial<Services> = {}) => {
+  const orm = await openStorage({ url: await freshDatabase(), connections: 20 })
+  const started: MissingRun[] = []
+  const services: Services = {
+    orm,
+    seal: new Seal(new Map([['test', randomBytes(32)]])),
+    settings: new Settings(orm.em),
+    runs: {
+      start: async run => {
+        started.push(run)
+        return true
+      },
+    },
+    clock: () => new Date(),
+    baseUrl: 'http://localhost',
+    ...own,
+  }
+  await firstStart(services, [])
+  services.settings.forget()
+  return { orm, services, started, activities: createActivities(services), em: () => orm.em.fork() }
+}
+export type Workshop = Awaited<ReturnType<typeof openWorkshop>>
+
+/** Runs an activity as a worker would. */
+export const run = <I, R>(activity: (input: I) => Promise<R>, input: I): Promise<R> =>
+  new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(activity, input)
+
+/** A policy over the built-in CA and an end entity that it suits. */
+export const makeScene = async (orm: MikroORM, members: Partial<Policy> = {}) => {
+  const em = orm.em.fork()
+  const realm = await makeRealm(em)
+  const { id } = await em.findOneOrFail(CertificateProvider, { name: 'Built-in CA' })
+  const policy = await makePolicy(em, realm, {
+    certificateProviderId: id,
+    certificateProviderConfiguration: '{"templateSignerName":"CLIENT"}',
+    ...members,
+  })
+  const endEntity = await makeEndEntity(em, realm, { commonName: `cn ${randomUUID()}`.slice(0, 40) })
+  return { realm, policy, endEntity }
+}
+export type Scene = Awaited<ReturnType<typeof makeScene>>
+
+/** What a test may want of a request beside the usual: an approved one that the service makes an EC key for. */
+export interface Wishes {
+  readonly runId?: string | null
+  readonly endEntity?: EndEntity
+  readonly status?: CertRequest['certRequestStatus']
+  readonly dualControl?: boolean
+  readonly requesterMayApprove?: boolean
+  readonly validFor?: ValidFor
+}
+
+/** A request, claimed by its own issuing run unless stated. */
+export const newRequest = async (em: EntityManager, scene: Scene, wishes: Wishes = {}): Promise<CertRequest> => {
+  const { policy, realm } = scene
+  const endEntity = wishes.endEntity ?? scene.endEntity
+  const id = randomUUID()
+  const runId = wishes.runId === undefined ? issueWorkflowId(id) : wishes.runId
+  em.create(CertRequest, {
+    id,
+    realmId: realm.id,
+    policyId: policy.id,
+    policyName: policy.name,
+    endEntityId: endEntity.id,
+    endEntityCommonName: endEntity.commonName ?? null,
+    endEntityAlias: null,
+    validFor: wishes.validFor ?? 'SIX_MONTHS',
+    keyPairMode: 'SERVER_GEN',
+    keyGenParamsDto: { cryptoAlgorithm: 'EC' },
+    certRequestStatus: wishes.status ?? 'APPROVED',
+    requiresManualApproval: wishes.status === 'PENDING_APPROVAL',
+    dualControl: wishes.dualControl ?? false,
+    requesterMayApprove: wishes.requesterMayApprove ?? true,
+    userResponses: [],
+    runId,
+    runSince: runId === null ? null : new Date(),
+  })
+  await em.flush()
+  return em.findOneOrFail(CertRequest, id, { refresh: true })
+}
+
+/** A running order of these many requests. */
+export const newOrder = async (em: EntityManager, scene: Scene, wishes: readonly Wishes[]) => {
+  const orderId = orderWorkflowId(randomUUID())
+  em.create(CertificateOrder, {
+    id: orderId,
+    createdBy: randomUUID(),
+    multiple: true,
+    omitArtifacts: true,
+    status: 'RUNNING',
+  })
+  await em.flush()
+  const requests: CertRequest[] = []
+  for (const [position, wish] of wishes.entries()) {
+    const request = await newRequest(em, scene, { ...wish, runId: orderId })
+    requests.push(request)
+    em.create(OrderItem, { orderId, certRequestId: request.id, position, status: 'RUNNING' })
+  }
+  await em.flush()
+  return { orderId, requests }
+}
+
+/** The certificates of a request. */
+export const certificatesOf = (em: EntityManager, { id }: CertRequest): Promise<Certificate[]> =>
+  em.fork().find(Certificate, { certRequestId: id })
+
+/** The present row of a request. */
+export const reread = (em: EntityManager, { id }: { id: string }): Promise<CertRequest> =>
+  em.fork().findOneOrFail(CertRequest, id)
+
+/** Stores a setting, seen at once. */
+export const set = async ({ orm, services }: Workshop, settingsKey: string, value: string | null): Promise<void> => {
+  const em = orm.em.fork()
+  const row = (await em.findOne(Setting, { settingsKey })) ?? em.create(Setting, { settingsKey, value })
+  row.value = value
+  await em.flush()
+  services.settings.forget()
+}
