@@ -1,12 +1,19 @@
 // What issuing and ordering share: the requests of a call with the caller's right to each, and waiting for runs.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { WorkflowNotFoundError } from '@temporalio/client'
 import { apiErrors, Failure } from '../domain/failure.ts'
 import { issueStep, type IssueState } from '../domain/issue-rules.ts'
 import { CertRequest } from '../storage/cert-request.ts'
 import { isOrder } from '../workflows/ids.ts'
 import type { issueCertificates, ItemOutcome } from '../workflows/issue-certificates.ts'
 import type { Caller } from './caller.ts'
-import { PENDING, type Temporal } from './temporal.ts'
+import { PENDING, type Pending, type Temporal } from './temporal.ts'
+
+/** What issuing goes through: the records and Temporal. */
+export interface Way {
+  readonly em: EntityManager
+  readonly temporal: Temporal
+}
 
 /** A request as the tables of contract 4.2 look at it. */
 export const issueStateOf = ({ certRequestStatus, archived, runId, undelivered }: CertRequest): IssueState => ({
@@ -43,14 +50,38 @@ export const startIssue = (temporal: Temporal, runId: string, requests: readonly
 
 const pending = { apiError: 'ISSUE_PENDING', errorMessage: apiErrors.ISSUE_PENDING.description } as const
 
+/** The outcomes of a run, or null when there is no such run (yet). */
+const endOf = async (temporal: Temporal, runId: string, seconds: number): Promise<ItemOutcome[] | Pending | null> => {
+  try {
+    return await temporal.wait<ItemOutcome[]>(runId, seconds)
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null
+    throw error
+  }
+}
+
+/**
+ * The outcomes of the run that has these requests. A run frees its requests before it ends: where the records still give
+ * it some, it has not begun, or what ended is an earlier run of the same id, which was closing when this one was asked for.
+ */
+const outcomesOf = async ({ em, temporal }: Way, runId: string, seconds: number): Promise<ItemOutcome[] | Pending> => {
+  const end = performance.now() + seconds * 1000
+  const outcomes = await endOf(temporal, runId, seconds)
+  if (outcomes === PENDING) return PENDING
+  const held = await em.find(CertRequest, { runId }, { disableIdentityMap: true })
+  if (outcomes && held.length === 0) return outcomes
+  await startIssue(temporal, runId, held)
+  return temporal.wait<ItemOutcome[]>(runId, (end - performance.now()) / 1000)
+}
+
 /** Waits for the runs of these requests, all within the same time; what is not there by then is ISSUE_PENDING. */
 export const awaitRuns = async (
-  temporal: Temporal,
+  way: Way,
   runs: ReadonlyMap<string, readonly CertRequest[]>,
   seconds: number,
 ): Promise<ReadonlyMap<string, ItemOutcome>> => {
   const waits = [...runs].map(async ([runId, requests]) => {
-    const outcomes = await temporal.wait<ItemOutcome[]>(runId, seconds)
+    const outcomes = await outcomesOf(way, runId, seconds)
     return outcomes === PENDING ? requests.map(({ id }) => ({ certRequestId: id, failure: pending })) : outcomes
   })
   return new Map((await Promise.all(waits)).flat().map(outcome => [outcome.certRequestId, outcome]))

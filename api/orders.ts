@@ -81,14 +81,33 @@ export const statusOf = async (em: EntityManager, order: CertificateOrder) => {
   }
 }
 
-/** One page of the items of an order, in the order of the list that was ordered. */
-export const itemsOf = async (em: EntityManager, { id }: CertificateOrder, page: PageRequest) => {
-  const [items, total] = await em.findAndCount(
-    OrderItem,
-    { orderId: id },
-    { orderBy: { position: 'asc' }, limit: page.size, offset: page.page * page.size },
+/** What items can be sorted by; the audit columns are those of the order and alike for all of them. */
+const itemColumns: Readonly<Record<string, string>> = {
+  certRequestId: 'i.cert_request_id',
+  status: 'i.status',
+  certRequestStatus: 'r.cert_request_status',
+  certificateId: `case when i.status = 'COMPLETED' then r.certificate_id end`,
+}
+
+const itemIds = async (em: EntityManager, orderId: string, { page, size, sort }: PageRequest): Promise<string[]> => {
+  const order = sort
+    .filter(({ property }) => property in itemColumns)
+    .map(({ property, descending }) => `${itemColumns[property]} ${descending ? 'desc' : 'asc'} nulls last`)
+  const rows = await em.execute<{ id: string }[]>(
+    `select r.id from order_item i join cert_request r on r.id = i.cert_request_id where i.order_id = ?
+      order by ${[...order, 'i.position'].join(', ')} limit ? offset ?`,
+    [orderId, size, page * size],
   )
-  const requests = await em.find(CertRequest, { id: { $in: items.map(item => item.certRequestId) } })
+  return rows.map(({ id }) => id)
+}
+
+/** One page of the items of an order; unless sorted otherwise, in the order of the list that was ordered. */
+export const itemsOf = async (em: EntityManager, { id }: CertificateOrder, page: PageRequest) => {
+  const ids = await itemIds(em, id, page)
+  const total = await em.count(OrderItem, { orderId: id })
+  const rows = await em.find(OrderItem, { orderId: id, certRequestId: { $in: ids } })
+  const items = rows.toSorted((one, other) => ids.indexOf(one.certRequestId) - ids.indexOf(other.certRequestId))
+  const requests = await em.find(CertRequest, { id: { $in: ids } })
   const byId = new Map(requests.map(request => [request.id, request]))
   const content = items.map(item => {
     const request = byId.get(item.certRequestId)

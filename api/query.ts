@@ -44,6 +44,3 @@ export const Ids = (max = maxIds) =>
       .overwrite(ids => [...new Set(ids)]),
     { decode: splitAtCommas, encode: ids => ids },
   )
-
-/** The required `size` of the pending and expiring lists. */
-export const Size = Count(1, 1000)

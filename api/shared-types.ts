@@ -10,7 +10,7 @@ import {
   rsaKeySizes,
 } from '../domain/enums.ts'
 import { apiErrors, type ApiError } from '../domain/failure.ts'
-import { dto, enumOf, Int, listOf, Long, MaybeText, nullable, setOf, Text, Timestamp, Uuid } from './dto.ts'
+import { dto, enumOf, Int, listOf, Long, MaybeText, nullable, setOf, Text, Uuid } from './dto.ts'
 
 /** A code of contract 3. */
 export const ApiErrorValue = z.enum(Object.keys(apiErrors) as [ApiError, ...ApiError[]]).meta({ id: 'ApiError' })
@@ -78,9 +78,6 @@ export const subjectAnswer = {
 /** Subject data in a request. */
 export const SubjectDataDto = dto('SubjectDataDto', subjectFields)
 
-/** Subject data read from a PKCS#10 request or a certificate. */
-export const SubjectDataAnswer = dto('SubjectDataAnswer', subjectAnswer)
-
 /** One subject alternative name. */
 export const SubjectAlternativeNameDto = dto('SubjectAlternativeNameDto', {
   type: z.enum(['DNS', 'IP', 'EMAIL', 'URI', 'OTHER']),
@@ -95,25 +92,6 @@ export const UserResponseDto = dto('UserResponseDto', {
   /** Stored in the form of a Timestamp already. */
   responseDate: z.iso.datetime(),
 })
-
-/** One certificate of an import, before or instead of importing it. */
-export const parsedCertificateFields = {
-  index: Long,
-  subjectDn: nullable(z.string()),
-  issuerDn: nullable(z.string()),
-  serialNumber: nullable(z.string()),
-  fingerprint: nullable(z.string()),
-  validNotBefore: nullable(Timestamp),
-  validNotAfter: nullable(Timestamp),
-  alreadyKnown: z.boolean(),
-  issuerKnown: z.boolean(),
-  importable: z.boolean(),
-  apiError: nullable(ApiErrorValue),
-  message: nullable(z.string()),
-}
-
-/** A labelled number of a statistic. */
-export const CountDto = dto('CountDto', { key: z.string(), label: nullable(z.string()), count: Long })
 
 /** A property of an end entity, as rules and mismatches name it. */
 export const EndEntityPropertyValue = enumOf(EndEntityProperty, 'EndEntityProperty')

@@ -1,5 +1,4 @@
 // The settings that people change at run time (contract 9.1): key, type, default and range as a table.
-import { Failure } from './failure.ts'
 
 /** How the text of a setting is read. */
 export type SettingType = 'UUID' | 'INTEGER' | 'BOOLEAN' | 'STRING' | 'SECRET' | 'INTEGER_LIST'
@@ -56,12 +55,4 @@ export const integerSetting = (key: SettingsKey, stored: string | null | undefin
   const [from, to] = definition.range ?? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
   if (!Number.isInteger(value) || value < from || value > to) return Number(definition.default)
   return value
-}
-
-/** Checks that a text fits the range of an INTEGER setting, else INVALID_SETTING. */
-export const checkIntegerSetting = (key: SettingsKey, value: string): void => {
-  const [from, to] = (settings[key] as Definition).range ?? [0, 0]
-  const number = Number(value)
-  if (!Number.isInteger(number) || number < from || number > to)
-    throw new Failure('INVALID_SETTING', `${key} is a whole number from ${from} to ${to}.`)
 }

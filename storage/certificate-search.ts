@@ -109,7 +109,8 @@ const conditions: Record<CertificateSearchKey, Condition> = {
   IP: contains(sans('IP')),
   SERIAL_NUMBER: hex(column('serial_number'), /^[0-9a-f]{1,40}$/),
   FINGERPRINT: hex(column('fingerprint'), /^[0-9a-f]{64}$/),
-  CERT_STATUS: (value, now, key) => (Object.hasOwn(CertStatus, value) ? statuses[value as CertStatus](now) : refuse(key)),
+  CERT_STATUS: (value, now, key) =>
+    Object.hasOwn(CertStatus, value) ? statuses[value as CertStatus](now) : refuse(key),
   PUBLIC_KEY_ALGORITHM: constant(column('cert_public_key_algorithm'), CryptoAlgorithm),
   REVOCATION_REASON: constant(column('revocation_reason'), RevocationReason),
   KEY_PAIR_MODE: constant(column('key_pair_mode'), KeyPairMode),

@@ -76,7 +76,8 @@ export async function certRequest({
   setHandler(decline, decide('DECLINE'), judged('DECLINE'))
 
   setCurrentDetails(describe(state))
-  await condition(() => !isWaiting(state.status), `${waitDays} days`)
+  // A decision counts once it is recorded: one that the records refuse leaves the request open.
+  await condition(() => !isWaiting(state.status) && allHandlersFinished(), `${waitDays} days`)
   await condition(allHandlersFinished)
   setCurrentDetails(describe(state))
   upsertSearchAttributes([{ key: searchAttributes.state, value: state.status }])

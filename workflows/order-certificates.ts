@@ -1,5 +1,5 @@
 // An asynchronous order: issues what may be issued, waits for the rest, and never forgets an item.
-import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow'
+import { condition, continueAsNew, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow'
 import { records, signing } from './activities.ts'
 import { chunksOf, inLanes } from './lanes.ts'
 import { requestsChanged } from './messages.ts'
@@ -7,6 +7,9 @@ import type { OrderStatus } from '../domain/enums.ts'
 
 /** The longest time without a look at the records, should a message have been lost. */
 const lookAgainAfterMs = 6 * 60 * 60 * 1000
+
+/** A longer history goes on as a new run, which begins with a look at all records: nothing has to be carried over. */
+const longestHistory = 2000
 
 /** Runs an order to its end: an item ends with its certificate, its failure, a refusal of the approvers, or the deadline. */
 export async function orderCertificates(orderId: string): Promise<OrderStatus> {
@@ -29,6 +32,7 @@ export async function orderCertificates(orderId: string): Promise<OrderStatus> {
   while (waiting > 0) {
     const leftMs = Date.parse(expiresAt) - Date.now()
     if (leftMs <= 0) break
+    if (workflowInfo().historyLength > longestHistory) await continueAsNew<typeof orderCertificates>(orderId)
     setCurrentDetails(`${issued} of ${itemCount} issued, ${waiting} wait for a decision`)
     const told = await condition(() => changed.length > 0, Math.min(leftMs, lookAgainAfterMs))
     const ids = changed

@@ -169,4 +169,3 @@ export const CertificateSearchRequestDto = dto('CertificateSearchRequestDto', {
   ),
   archived: withDefault(z.boolean(), false),
 })
-export type CertificateSearchRequest = z.output<typeof CertificateSearchRequestDto>

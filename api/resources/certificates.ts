@@ -14,10 +14,9 @@ import { claimRequests, deliver } from '../../storage/claims.ts'
 import { isOrder, issueWorkflowId } from '../../workflows/ids.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { chainOf, pemOf, zipOf } from '../artifacts.ts'
-import { awaitRuns, certificateIdOf, issueStateOf, loadRequests, startIssue } from '../issue.ts'
+import { awaitRuns, certificateIdOf, issueStateOf, loadRequests, startIssue, type Way } from '../issue.ts'
 import { from, operation } from '../operation.ts'
 import { optionally, Flag } from '../query.ts'
-import type { Temporal } from '../temporal.ts'
 import {
   CertificateSearchRequestDto,
   CertRequestIds,
@@ -30,11 +29,6 @@ import {
 interface Ready {
   readonly request: CertRequest
   readonly step: IssueStep
-}
-
-interface Way {
-  readonly em: EntityManager
-  readonly temporal: Temporal
 }
 
 /** Claims what nobody issues, starts its run, and answers the run of each request that is not delivered at once. */
@@ -73,7 +67,7 @@ export const createCertificate = operation('POST /certificates/cert-requests/:id
       return deliverOne(em, target.certificateId ?? '')
     }
     const runs = await runsOf({ em, temporal }, [{ request: target, step }], issueWorkflowId(target.id))
-    const outcomes = await awaitRuns(temporal, runs, await settings.integer('issue.wait-seconds'))
+    const outcomes = await awaitRuns({ em, temporal }, runs, await settings.integer('issue.wait-seconds'))
     const certificateId = certificateIdOf(target, outcomes.get(target.id))
     await deliver(em, [target.id])
     return deliverOne(em, certificateId)
@@ -110,7 +104,7 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
     const { accepted, errors } = sortOut(ids, id => ({ request: get(id), step: issueStep(issueStateOf(get(id))) }))
     if (accepted.length === 0) throw new BatchRefused(errors)
     const runs = await runsOf({ em, temporal }, accepted, issueWorkflowId(crypto.randomUUID()))
-    const outcomes = await awaitRuns(temporal, runs, await settings.integer('issue.batch-wait-seconds'))
+    const outcomes = await awaitRuns({ em, temporal }, runs, await settings.integer('issue.batch-wait-seconds'))
     const { got, errors: late } = await collect(em, accepted, outcomes)
     const rows = await em.find(Certificate, { id: { $in: got.map(({ certificateId }) => certificateId) } })
     const byId = new Map(rows.map(row => [row.id, row]))

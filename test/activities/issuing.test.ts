@@ -10,6 +10,7 @@ import { PermissionGrant } from '../../storage/permission-grant.ts'
 import { PrivateKey } from '../../storage/private-key.ts'
 import { Settings } from '../../storage/settings.ts'
 import { createActivities } from '../../activities/index.ts'
+import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { makeEndEntity } from '../support/records.ts'
 import { certificatesOf, makeScene, newRequest, openWorkshop, reread, run, set, type Workshop } from './workshop.ts'
 
@@ -127,7 +128,10 @@ test('answers come in the order of the list, over several commits', async () => 
   const environment = new MockActivityEnvironment()
   let beats = 0
   environment.on('heartbeat', () => (beats += 1))
-  const outcomes = await environment.run(workshop.activities.issueChunk, { runId: 'issue/long', certRequestIds: ids })
+  const outcomes: ItemOutcome[] = await environment.run(workshop.activities.issueChunk, {
+    runId: 'issue/long',
+    certRequestIds: ids,
+  })
   expect(outcomes.map(({ certRequestId }) => certRequestId)).toEqual(ids)
   expect(outcomes.every(({ certificateId }) => certificateId)).toBe(true)
   expect(beats).toBeGreaterThanOrEqual(2)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { CertRequest } from '../../storage/cert-request.ts'
-import { factsOf, issueNew, refusalOf, requestRow, until } from '../support/issuing.ts'
+import { factsOf, issueNew, refusalOf, requestRow, statusesOf, until } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
 let service: Service
@@ -124,7 +124,7 @@ describe('single control', () => {
     const id = await single.newRequest()
     const [one, other] = [await approverOf(single), await approverOf(single)]
     const replies = await Promise.all([one.patch(approve(id)), other.patch(decline(id))])
-    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    expect(statusesOf(replies)).toEqual([200, 409])
     const won = replies.find(({ status }) => status === 200)?.body
     expect(await requestRow(service, id)).toMatchObject({ certRequestStatus: won.certRequestStatus })
     expect(await factsOf(service, id)).toHaveLength(2)
@@ -202,7 +202,10 @@ describe('a refusal', () => {
 
   test('is open to the creator without any other right', async () => {
     const { policyId, endEntityId, realmId } = dual
-    const creator = await service.user({ POLICY: { [policyId]: ['CERTS_CREATE'] }, REALM: { [realmId]: ['FULL_READ'] } })
+    const creator = await service.user({
+      POLICY: { [policyId]: ['CERTS_CREATE'] },
+      REALM: { [realmId]: ['FULL_READ'] },
+    })
     const wish = { policyId, endEntityId, validFor: 'ONE_YEAR', keyPairMode: 'SERVER_GEN' }
     const { body } = await creator.post(path, { ...wish, keyGenParamsDto: { cryptoAlgorithm: 'EC' } })
     expect((await creator.patch(approve(body.id))).status).toBe(403)

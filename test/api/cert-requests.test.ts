@@ -39,7 +39,6 @@ const signed = (pkcs10ReqBase64: string) => ({ ...withoutKey, keyPairMode: 'PKCS
 
 test.each([
   ['post', path],
-  ['post', `${path}/multiple`],
   ['get', `${path}/${randomUUID()}`],
 ] as const)('%s %s asks for a token', async (method, url) => {
   expect((await service.anonymous[method](url)).status).toBe(401)
@@ -184,11 +183,7 @@ describe('the checks of a request', () => {
       async () => ({ pkcs10ReqBase64: await pkcs10(bench, rsaKey(3072, 3), { subject }) }),
       'CRYPTO_RESTRICTION_VIOLATION',
     ],
-    [
-      'its strength',
-      async () => ({ pkcs10ReqBase64: await pkcs10(bench, rsaKey(2048, 3), { subject }) }),
-      'WEAK_KEY',
-    ],
+    ['its strength', async () => ({ pkcs10ReqBase64: await pkcs10(bench, rsaKey(2048, 3), { subject }) }), 'WEAK_KEY'],
     [
       'the rules of the policy',
       async () => ({ pkcs10ReqBase64: await pkcs10(bench, rsaKey(), { subject }) }),
@@ -253,7 +248,11 @@ describe('the checks of a request', () => {
     ['bytes for a key', async () => bare('AAAA'), 'INVALID_PUBLIC_KEY'],
     ['a PKCS#10 request with a wrong signature', async () => signed(await forged()), 'INVALID_PKCS10'],
     ['SERVER_GEN without parameters', async () => withoutKey, 'VALIDATION_FAILED'],
-    ['PUBLIC_KEY with parameters', async () => ({ ...bare(spkiOf(ecKey())), keyGenParamsDto: EC }), 'VALIDATION_FAILED'],
+    [
+      'PUBLIC_KEY with parameters',
+      async () => ({ ...bare(spkiOf(ecKey())), keyGenParamsDto: EC }),
+      'VALIDATION_FAILED',
+    ],
     ['a short RSA key', async () => bare(spkiOf(rsaKey(1024))), 'CRYPTO_RESTRICTION_VIOLATION'],
     [
       'an RSA size that is none',
@@ -298,69 +297,6 @@ describe('the checks of a request', () => {
     const endEntityId = await scene.newEndEntity()
     await service.em().nativeUpdate(EndEntity, { id: endEntityId }, { userId: scene.owner.id })
     expect(refusalOf(await scene.owner.post(path, wish(scene, { endEntityId })))).toEqual([422, 'VALIDATION_FAILED'])
-  })
-})
-
-describe('createMultipleCertRequest', () => {
-  const several = ({ policyId }: Scene, endEntityIds: string[], members: object = {}) => ({
-    policyId,
-    endEntityIds,
-    validFor: 'ONE_YEAR',
-    keyGenParamsDto: EC,
-    ...members,
-  })
-
-  test('makes a request for each end entity and tells which were refused, and why', async () => {
-    const good = [await scene.newEndEntity(), await scene.newEndEntity()]
-    const other = await makeScene(service)
-    const unknown = randomUUID()
-    const unnamed = await scene.newEndEntity('no host name')
-    const ids = [good[0] ?? '', unknown, other.endEntityId, unnamed, good[1] ?? '', good[0] ?? '']
-    const { status, body } = await scene.owner.post(`${path}/multiple`, several(scene, ids))
-    expect(status).toBe(201)
-    expect(body.certRequests.map((request: { endEntityId: string }) => request.endEntityId)).toEqual(good)
-    expect(body.certRequests[0]).toMatchObject({ keyPairMode: 'SERVER_GEN', certRequestStatus: 'APPROVED' })
-    expect(body.errors).toEqual(
-      [
-        { id: unknown, index: 1, apiError: 'END_ENTITY_NOT_FOUND' },
-        { id: other.endEntityId, index: 2, apiError: 'ACCESS_DENIED' },
-        { id: unnamed, index: 3, apiError: 'END_ENTITY_RULE_VIOLATION' },
-      ].map(error => expect.objectContaining(error)),
-    )
-    for (const { id } of body.certRequests) {
-      expect(await factsOf(service, id)).toEqual(['CERT_REQUEST_CREATED'])
-      expect(await service.em().count(PermissionGrant, { resourceId: id, principalId: scene.owner.id })).toBe(1)
-    }
-  })
-
-  test.each<[string, object, number, string]>([
-    ['no end entity', { endEntityIds: [] }, 400, 'INVALID_REQUEST'],
-    ['more than 10,000', { endEntityIds: Array.from({ length: 10_001 }, () => randomUUID()) }, 400, 'REQUEST_TOO_LARGE'],
-    ['another mode', { keyPairMode: 'PKCS10' }, 400, 'INVALID_REQUEST'],
-    ['no parameters of a key', { keyGenParamsDto: null }, 400, 'INVALID_REQUEST'],
-    ['an unknown policy', { policyId: randomUUID() }, 404, 'POLICY_NOT_FOUND'],
-  ])('refuses %s', async (...[, members, status, code]) => {
-    const reply = await scene.owner.post(`${path}/multiple`, several(scene, [scene.endEntityId], members))
-    expect(refusalOf(reply)).toEqual([status, code])
-  })
-
-  test('takes JSON only', async () => {
-    const extras = { raw: '{}', headers: { 'Content-Type': 'text/plain' } }
-    expect((await scene.owner.post(`${path}/multiple`, undefined, extras)).status).toBe(415)
-  })
-
-  test('an archived policy refuses the whole', async () => {
-    const old = await makeScene(service)
-    await service.em().nativeUpdate('Policy', { id: old.policyId }, { archived: true })
-    const reply = await old.owner.post(`${path}/multiple`, several(old, [old.endEntityId]))
-    expect(refusalOf(reply)).toEqual([422, 'ENTITY_ARCHIVED'])
-  })
-
-  test('takes CERTS_CREATE on the policy; rights in another realm do not help', async () => {
-    const { owner } = await makeScene(service)
-    expect((await owner.post(`${path}/multiple`, several(scene, [scene.endEntityId]))).status).toBe(403)
-    const reader = await service.user({ REALM: { [scene.realmId]: ['FULL_READ'] } })
-    expect((await reader.post(`${path}/multiple`, several(scene, [scene.endEntityId]))).status).toBe(403)
   })
 })
 

@@ -1,5 +1,6 @@
 // What the tests of requests, certificates and orders share: waiting, settings, recorded facts, keys and strangers' judgement.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { crc32, inflateRawSync } from 'node:zlib'
 import { expect } from '@jest/globals'
 import { AuditEvent } from '../../storage/audit-event.ts'
 import { CertRequest } from '../../storage/cert-request.ts'
@@ -33,6 +34,10 @@ export const setSetting = async ({ em, services }: Service, settingsKey: string,
 
 /** Status and code of a refusal. */
 export const refusalOf = ({ status, body }: Reply): [number, string] => [status, body.apiError]
+
+/** The statuses of several answers, the smallest first. */
+export const statusesOf = (replies: readonly Reply[]): number[] =>
+  replies.map(({ status }) => status).toSorted((one, other) => one - other)
 
 /** What is recorded about an object, oldest first. */
 export const factsOf = async ({ em }: Service, objectId: string): Promise<string[]> => {
@@ -94,3 +99,27 @@ export const expectVerified = async (bench: Workbench, chainPem: string): Promis
 /** The public key of a PEM certificate, as openssl reads it. */
 export const keyIn = async (bench: Workbench, certificatePem: string): Promise<string> =>
   (await openssl('x509', '-in', await bench.file(certificatePem), '-noout', '-pubkey')).output.toString()
+
+const contentOf = (zip: Buffer, entry: number): string => {
+  const [method, crc, size] = [zip.readUInt16LE(entry + 10), zip.readUInt32LE(entry + 16), zip.readUInt32LE(entry + 20)]
+  const header = zip.readUInt32LE(entry + 42)
+  const start = header + 30 + zip.readUInt16LE(header + 26) + zip.readUInt16LE(header + 28)
+  const packed = zip.subarray(start, start + size)
+  const content = method === 8 ? inflateRawSync(packed) : packed
+  expect(crc32(content)).toBe(crc)
+  return content.toString()
+}
+
+/** The files of a zip (Base64) by their names, read through its central directory. */
+export const unzip = (zippedBytes: string): Map<string, string> => {
+  const zip = Buffer.from(zippedBytes, 'base64')
+  const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'))
+  const files = new Map<string, string>()
+  let entry = zip.readUInt32LE(end + 16)
+  for (let left = zip.readUInt16LE(end + 10); left > 0; left -= 1) {
+    const name = zip.subarray(entry + 46, entry + 46 + zip.readUInt16LE(entry + 28)).toString()
+    files.set(name, contentOf(zip, entry))
+    entry += 46 + [28, 30, 32].reduce((sum, at) => sum + zip.readUInt16LE(entry + at), 0)
+  }
+  return files
+}

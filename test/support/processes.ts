@@ -1,0 +1,135 @@
+// The service as real processes on servers of its own, which a test may kill and start again.
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { MikroORM } from '@mikro-orm/postgresql'
+import { apiReady, startApi, startWorker } from '../../embedded/application.ts'
+import { readConfig } from '../../embedded/config.ts'
+import { DEMO, type Started } from '../../embedded/environment.ts'
+import { freePort } from '../../embedded/ports.ts'
+import { startPostgres, type Postgres } from '../../embedded/postgres.ts'
+import type { RunningProcess } from '../../embedded/process.ts'
+import { startTemporal, type Temporal } from '../../embedded/temporal.ts'
+import { openStorage } from '../../storage/orm.ts'
+import { createClient, stack, tokenFor } from './stack.ts'
+
+const database = 'certwright'
+const adminClient = { clientId: DEMO.adminClientId, secret: 'the-secret-of-all-stories' }
+
+const key = (): string => `k1:${randomBytes(32).toString('base64')}`
+
+/** Makes what the processes read, with ports that nobody uses at the moment. */
+const plan = async (folder: string) => {
+  const ports = await Promise.all(
+    ['API_PORT', 'TEMPORAL_PORT', 'POSTGRES_PORT', 'WORKER_METRICS_PORT'].map(
+      async name => [name, String(await freePort())] as const,
+    ),
+  )
+  const config = readConfig({ ...Object.fromEntries(ports), LOG_LEVEL: 'info' })
+  const password = randomBytes(12).toString('hex')
+  const postgres = {
+    folder: join(folder, 'postgres'),
+    port: config.POSTGRES_PORT,
+    password,
+    logFile: join(folder, 'postgres.log'),
+    // What was committed must outlive a kill, as in production.
+    durable: true,
+    databases: [database],
+  }
+  const temporal = {
+    program: stack.temporalCli(),
+    port: config.TEMPORAL_PORT,
+    databaseFile: join(folder, 'temporal.db'),
+    logFile: join(folder, 'temporal.log'),
+  }
+  const masterKeys = key()
+  const payloadKeys = key()
+  const started = (databaseUrl: string, address: string): Started => ({
+    config,
+    secrets: {
+      postgresPassword: password,
+      payloadKeys,
+      masterKeys,
+      adminPassword: '',
+      adminClientSecret: adminClient.secret,
+      clientSecret: '',
+      scepClientSecret: '',
+    },
+    addresses: {
+      baseUrl: `http://127.0.0.1:${config.API_PORT}`,
+      issuer: stack.issuer(),
+      tokenUrl: stack.tokenUrl(),
+      temporal: address,
+      temporalUiUrl: 'http://127.0.0.1',
+      scepUrl: 'https://127.0.0.1',
+      mailUrl: 'http://127.0.0.1',
+    },
+    databaseUrl,
+    identities: { adminUserId: 'nobody' },
+  })
+  return { postgres, temporal, started }
+}
+
+/** One answer of the API. */
+export interface Answer {
+  readonly status: number
+  // Tests look into bodies of every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+}
+
+const caller =
+  (baseUrl: string) =>
+  async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    // A new token each time: the stories outlive the five minutes of one.
+    const token = await tokenFor({ ...adminClient, serviceAccountId: '' })
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, body: text ? JSON.parse(text) : null }
+  }
+
+/** Starts PostgreSQL, Temporal, the worker and the API; `stop()` ends what runs and removes what was written. */
+export const startProcesses = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'certwright-story-'))
+  chmodSync(folder, 0o755)
+  const settings = await plan(folder)
+  await createClient(adminClient)
+  const postgresStarted = startPostgres(settings.postgres)
+  const running: { postgres: Postgres; temporal: Temporal; worker: RunningProcess; api: RunningProcess } = {
+    temporal: await startTemporal(settings.temporal),
+    postgres: await postgresStarted,
+    // Set below, once there is something to connect to.
+    worker: undefined as never,
+    api: undefined as never,
+  }
+  const started = settings.started(running.postgres.url(database), running.temporal.address)
+  const newWorker = async (): Promise<void> => void (running.worker = startWorker(folder, started))
+  await newWorker()
+  running.api = startApi(folder, started)
+  const orm: MikroORM = await openStorage({ url: started.databaseUrl })
+  const stop = async (): Promise<void> => {
+    await orm.close()
+    for (const part of [running.api, running.worker, running.temporal, running.postgres]) await part.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  await apiReady(running.api, started.addresses.baseUrl).catch(async (error: unknown) => {
+    await stop()
+    throw error
+  })
+  return {
+    running,
+    orm,
+    started,
+    call: caller(started.addresses.baseUrl),
+    startWorker: newWorker,
+    startTemporal: async () => void (running.temporal = await startTemporal(settings.temporal)),
+    startPostgres: async () => void (running.postgres = await startPostgres(settings.postgres)),
+    stop,
+  }
+}
+export type Processes = Awaited<ReturnType<typeof startProcesses>>
