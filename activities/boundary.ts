@@ -1,15 +1,19 @@
-// Where activities meet Temporal: an expected refusal becomes a failure that is not retried, the rest stays an error.
+// Where activities meet Temporal: an expected refusal becomes a failure that is not retried; an outside
+// system that cannot is tried again, and so is every unexpected error.
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common'
-import { Failure } from '../domain/failure.ts'
+import { apiErrors, Failure } from '../domain/failure.ts'
 
 type Activity = (input: never) => Promise<unknown>
+
+/** What an outside system could not do now, it may do later: tried again. */
+const isOutside = ({ code }: Failure): boolean => apiErrors[code].status === 502
 
 const translated = (error: unknown): unknown => {
   if (!(error instanceof Failure)) return error
   return ApplicationFailure.create({
     message: error.message,
     type: error.code,
-    nonRetryable: true,
+    nonRetryable: !isOutside(error),
     category: ApplicationFailureCategory.BENIGN,
   })
 }

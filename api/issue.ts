@@ -5,6 +5,7 @@ import { apiErrors, Failure } from '../domain/failure.ts'
 import { issueStep, type IssueState } from '../domain/issue-rules.ts'
 import { CertRequest } from '../storage/cert-request.ts'
 import { isOrder } from '../workflows/ids.ts'
+import { searchAttributes } from '../workflows/messages.ts'
 import type { issueCertificates, ItemOutcome } from '../workflows/issue-certificates.ts'
 import type { Caller } from './caller.ts'
 import { PENDING, type Pending, type Temporal } from './temporal.ts'
@@ -40,12 +41,20 @@ export const loadRequests = async (em: EntityManager, caller: Caller, ids: reado
   }
 }
 
+/** What operators find a run of requests by: those of the first, which stand for a list. */
+export const attributesOf = (kind: 'ISSUE' | 'ORDER', [first]: readonly CertRequest[]) => [
+  { key: searchAttributes.realmId, value: first?.realmId ?? '' },
+  { key: searchAttributes.policyId, value: first?.policyId ?? '' },
+  { key: searchAttributes.kind, value: kind },
+]
+
 /** Starts the run that issues these requests, or joins it. */
 export const startIssue = (temporal: Temporal, runId: string, requests: readonly CertRequest[]): Promise<void> =>
   temporal.start<typeof issueCertificates>('issueCertificates', {
     id: runId,
     args: [requests.map(({ id }) => id)],
     summary: requests.length === 1 ? `issue request ${requests[0]?.id}` : `issue ${requests.length} requests`,
+    options: { typedSearchAttributes: attributesOf('ISSUE', requests) },
   })
 
 const pending = { apiError: 'ISSUE_PENDING', errorMessage: apiErrors.ISSUE_PENDING.description } as const

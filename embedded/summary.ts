@@ -3,7 +3,7 @@ import type { Demonstration } from './bootstrap.ts'
 import { DEMO, type Started } from './environment.ts'
 import { NAMESPACE } from './temporal.ts'
 
-/** The lines of `demo.env`: all that a client needs, ready for `source`. */
+/** The lines of `demo.env`, `KEY=value`: all that a client needs, ready for `source`. */
 export const demoEnvironment = ({ addresses, secrets }: Started, demo: Demonstration): string => {
   const values = {
     CERTWRIGHT_URL: addresses.baseUrl,
@@ -22,7 +22,7 @@ export const demoEnvironment = ({ addresses, secrets }: Started, demo: Demonstra
     CERTWRIGHT_END_ENTITY_ID: demo.endEntityId,
   }
   return Object.entries(values)
-    .map(([name, value]) => `export ${name}='${value}'\n`)
+    .map(([name, value]) => `${name}=${value}\n`)
     .join('')
 }
 
@@ -41,16 +41,21 @@ const workflowUrl = (temporalUiUrl: string, certRequestId: string) =>
   `${temporalUiUrl}/namespaces/${NAMESPACE}/workflows/${encodeURIComponent(`issue/${certRequestId}`)}`
 
 /** What people read once all runs: the certificate, the addresses, and how to issue the next one. */
-export const summary = ({ addresses }: Started, demo: Demonstration, envFile: string): string => `
+export const summary = ({ addresses, secrets }: Started, demo: Demonstration, envFile: string): string => `
 ${demo.isNew ? 'The first certificate was issued' : 'The demonstration is as you left it'}: ${demo.subject.replaceAll('\n', ', ')}
   valid to ${demo.validTo}, ${demo.check}
   its workflow run: ${workflowUrl(addresses.temporalUiUrl, demo.certRequestId)}
 
   REST API           ${addresses.baseUrl}
+  its documentation  ${addresses.baseUrl}/docs
   Token endpoint     ${addresses.tokenUrl}
   Temporal UI        ${addresses.temporalUiUrl}
   Mail inbox         ${addresses.mailUrl}
   SCEP gateway       ${addresses.scepUrl}
+
+  Administrator      ${DEMO.admin.username} / ${secrets.adminPassword}
+    through client   ${DEMO.adminClientId} / ${secrets.adminClientSecret}
+  Demo API client    ${DEMO.clientId} / ${secrets.clientSecret}
 
 Issue the next one: source ${envFile}, then
 

@@ -169,4 +169,8 @@ export const findCertificates = (
     term: { text: query.simpleSearchTerm, in: [...termFields, ofEndEntity, ofPolicy] },
     page: query.page,
     sortable,
+    computed: {
+      certStatus: `case when ${column('revocation_date')} is not null then 'REVOKED' when ${column('valid_not_after')} < now() then 'EXPIRED' else 'ACTIVE' end`,
+      hasPrivateKey: `${column('private_key_id')} is not null`,
+    },
   })

@@ -8,7 +8,7 @@ import {
   type RawQueryFragment,
 } from '@mikro-orm/postgresql'
 import { Failure } from '../domain/failure.ts'
-import { pageOf, type Page, type PageRequest, type Sort } from '../domain/search.ts'
+import { pageOf, type Page, type PageRequest } from '../domain/search.ts'
 
 /** The alias of the listed table in raw conditions. */
 export const alias = 'e0'
@@ -24,6 +24,8 @@ export interface Search<T> {
   readonly page: PageRequest
   /** Properties of the item type that `sort` may name beside the audit columns. */
   readonly sortable: readonly string[]
+  /** SQL expressions of sortable properties that are no columns. */
+  readonly computed?: Readonly<Record<string, string>>
 }
 
 const auditColumns = ['createdDate', 'createdBy', 'lastModifiedDate']
@@ -44,14 +46,16 @@ const termCondition = ({
   return raw(`(${[...clauses, `${alias}.id = ?::uuid`].join(' or ')})`, [...values, wanted])
 }
 
-const orderOf = (sort: readonly Sort[], sortable: readonly string[]): Record<string, string>[] => {
+const orderOf = ({ page: { sort }, sortable, computed = {} }: Search<never>): Record<string, string>[] => {
+  const known = [...sortable, ...Object.keys(computed), ...auditColumns]
   const order = sort.map(({ property, descending }) => {
     const name = property.replace(/^metadata\./, '')
-    if (![...auditColumns, ...sortable].includes(name))
+    if (!known.includes(name))
       throw new Failure('INVALID_REQUEST', `The list cannot be sorted by ${property}.`, [
-        { field: 'sort', message: `One of: ${[...sortable, ...auditColumns].join(', ')}` },
+        { field: 'sort', message: `One of: ${known.join(', ')}` },
       ])
-    return { [name]: descending ? 'desc nulls last' : 'asc nulls last' }
+    const expression = computed[name]
+    return { [expression === undefined ? name : raw(expression)]: descending ? 'desc nulls last' : 'asc nulls last' }
   })
   return [...(order.length > 0 ? order : [{ createdDate: 'desc' }]), { id: 'asc' }]
 }
@@ -62,14 +66,14 @@ export const searchPage = async <T extends object>(
   entity: EntityClass<T>,
   search: Search<T>,
 ): Promise<Page<T>> => {
-  const { where = {}, and = [], term, page, sortable } = search
+  const { where = {}, and = [], term, page } = search
   const query = em
     .createQueryBuilder(entity, alias)
     .select('*')
     .where(where as QBFilterQuery<T>)
   for (const condition of [...and, term && termCondition(term)])
     if (condition) query.andWhere(condition.sql, [...condition.params])
-  query.orderBy(orderOf(page.sort, sortable) as never).limit(page.size, page.page * page.size)
+  query.orderBy(orderOf(search as Search<never>) as never).limit(page.size, page.page * page.size)
   const [rows, total] = await query.getResultAndCount()
   return pageOf(rows as unknown as T[], total, page)
 }

@@ -1,5 +1,6 @@
 // The schedules of the service: made at every start, changed when they differ.
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type Client, type ScheduleOptions } from '@temporalio/client'
+import { searchAttributes } from '../workflows/messages.ts'
 
 const schedules = (taskQueue: string): ScheduleOptions[] => [
   {
@@ -13,6 +14,7 @@ const schedules = (taskQueue: string): ScheduleOptions[] => [
       args: [],
       workflowExecutionTimeout: '5 minutes',
       staticSummary: 'start what a crash left behind',
+      typedSearchAttributes: [{ key: searchAttributes.kind, value: 'RECONCILE' }],
     },
     policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '1 minute' },
   },

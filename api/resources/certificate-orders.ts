@@ -9,10 +9,9 @@ import { CertificateOrder, OrderItem } from '../../storage/certificate-order.ts'
 import { CertRequest } from '../../storage/cert-request.ts'
 import { claimRequests } from '../../storage/claims.ts'
 import { orderWorkflowId } from '../../workflows/ids.ts'
-import { searchAttributes } from '../../workflows/messages.ts'
 import type { orderCertificates } from '../../workflows/order-certificates.ts'
 import type { Caller } from '../caller.ts'
-import { issueStateOf, loadRequests } from '../issue.ts'
+import { attributesOf, issueStateOf, loadRequests } from '../issue.ts'
 import { operation } from '../operation.ts'
 import { optionally, Flag } from '../query.ts'
 import type { Temporal } from '../temporal.ts'
@@ -73,13 +72,7 @@ const start = (temporal: Temporal, id: string, requests: readonly CertRequest[])
     id,
     args: [id],
     summary: requests.length === 1 ? `order request ${requests[0]?.id}` : `order ${requests.length} requests`,
-    options: {
-      typedSearchAttributes: [
-        { key: searchAttributes.realmId, value: requests[0]?.realmId ?? '' },
-        { key: searchAttributes.policyId, value: requests[0]?.policyId ?? '' },
-        { key: searchAttributes.kind, value: 'ORDER' },
-      ],
-    },
+    options: { typedSearchAttributes: attributesOf('ORDER', requests) },
   })
 
 export const orderCertificate = operation('POST /api/v2/certificates/cert-requests/:id', {

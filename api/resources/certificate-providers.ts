@@ -8,6 +8,7 @@ import { record } from '../../storage/audit-event.ts'
 import { mayShapePolicies } from '../../storage/authorization.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
 import { alias, searchPage } from '../../storage/search.ts'
+import { searchAttributes } from '../../workflows/messages.ts'
 import { providerWorkflowId } from '../../workflows/ids.ts'
 import type { checkProvider, prepareProvider } from '../../workflows/provider.ts'
 import * as shape from '../dto.ts'
@@ -73,6 +74,8 @@ const shown = (provider: CertificateProvider): z.output<typeof GetCertificatePro
   metadata: provider.metadata,
 })
 
+const providerRun = { typedSearchAttributes: [{ key: searchAttributes.kind, value: 'PROVIDER' }] }
+
 export const createCertificateProvider = operation('POST /certificate-providers', {
   summary: 'Create a certificate provider; the keys of a LOCAL one are made',
   needs: 'ADMIN',
@@ -86,7 +89,11 @@ export const createCertificateProvider = operation('POST /certificate-providers'
     const data = { name, certificateProviderType, settings }
     const made = await create(em, caller, { entity: CertificateProvider, data, what: `Certificate provider ${name}` })
     const id = providerWorkflowId('prepare', made.id)
-    await temporal.execute<typeof prepareProvider>('prepareProvider', { id, args: [made.id] }, preparationSeconds)
+    await temporal.execute<typeof prepareProvider>(
+      'prepareProvider',
+      { id, args: [made.id], options: providerRun },
+      preparationSeconds,
+    )
     return shown(await em.refreshOrFail(made))
   },
 })
@@ -168,7 +175,11 @@ export const checkCertificateProviderConnection = operation('POST /certificate-p
   never: [404],
   handle: async ({ target, temporal }) => {
     const id = providerWorkflowId('check', target.id)
-    const found = await temporal.execute<typeof checkProvider>('checkProvider', { id, args: [target.id] }, checkSeconds)
+    const found = await temporal.execute<typeof checkProvider>(
+      'checkProvider',
+      { id, args: [target.id], options: providerRun },
+      checkSeconds,
+    )
     if (found !== PENDING) return found
     return { result: false, errorMessage: 'The check did not end in time.', durationMs: checkSeconds * 1000 }
   },

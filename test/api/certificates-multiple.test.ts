@@ -188,7 +188,6 @@ describe('while nobody issues', () => {
   beforeAll(() => stopWorker())
   afterAll(async () => {
     stopWorker = await service.startWorker()
-    await setSetting(service, 'issue.batch-wait-seconds', null)
   })
   const taken = (id: string) => until('the request is taken', async () => (await requestRow(service, id)).runId)
   const issueAll = async (ids: string[]) => {
@@ -217,6 +216,7 @@ describe('while nobody issues', () => {
     const { status, body } = await scene.owner.post(url, ids)
     expect([status, body.certificates]).toEqual([201, []])
     expect(body.errors).toEqual(ids.map((id, index) => item(id, index, 'ISSUE_PENDING')))
+    await setSetting(service, 'issue.batch-wait-seconds', null)
     await issueAll(ids)
     const [again, twice] = await Promise.all([scene.owner.post(url, ids), scene.owner.post(url, ids)])
     const delivered = [again, twice].flatMap(reply => (reply.status === 201 ? requestsOf(reply.body) : []))

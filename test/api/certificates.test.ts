@@ -252,7 +252,6 @@ describe('while nobody issues', () => {
   beforeAll(() => stopWorker())
   afterAll(async () => {
     stopWorker = await service.startWorker()
-    await setSetting(service, 'issue.wait-seconds', null)
   })
 
   const taken = (id: string) => until('the request is taken', async () => (await requestRow(service, id)).runId)
@@ -287,6 +286,7 @@ describe('while nobody issues', () => {
     const id = await scene.newRequest()
     expect(refusalOf(await scene.owner.post(issueUrl(id)))).toEqual([422, 'ISSUE_PENDING'])
     expect(refusalOf(await scene.owner.post(issueUrl(id)))).toEqual([422, 'ISSUE_PENDING'])
+    await setSetting(service, 'issue.wait-seconds', null)
     expect((await requestRow(service, id)).certRequestStatus).toBe('APPROVED')
     const stop = await service.startWorker()
     const certificateId = await until('it is issued', async () => (await requestRow(service, id)).certificateId)

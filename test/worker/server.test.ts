@@ -1,0 +1,97 @@
+// What a worker makes on a Temporal server before it works there.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Client, Connection, ScheduleOverlapPolicy } from '@temporalio/client'
+import { searchAttributes } from '../../workflows/messages.ts'
+import { installSchedules } from '../../worker/schedules.ts'
+import { registerSearchAttributes } from '../../worker/search-attributes.ts'
+import { until } from '../support/issuing.ts'
+import { stack } from '../support/stack.ts'
+
+let connection: Connection
+
+beforeAll(async () => {
+  connection = await Connection.connect({ address: stack.temporalAddress() })
+})
+afterAll(() => connection.close())
+
+/** A namespace that nobody has prepared. */
+const emptyServer = async (): Promise<Client> => {
+  const namespace = `empty-${randomUUID()}`
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+  })
+  // A server learns of a new namespace within seconds.
+  await until('the namespace is known', () =>
+    connection.operatorService.listSearchAttributes({ namespace }).catch(() => false as const),
+  )
+  return new Client({ connection, namespace })
+}
+const attributesOf = async ({ options: { namespace } }: Client): Promise<string[]> => {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
+  return Object.keys(customAttributes)
+}
+const ours = Object.values(searchAttributes).map(({ name }) => name)
+
+test('the search attributes are registered on an empty server, and a second time changes nothing', async () => {
+  const client = await emptyServer()
+  const before = await attributesOf(client)
+  for (const name of ours) expect(before).not.toContain(name)
+  await registerSearchAttributes(client, client.options.namespace)
+  const after = await attributesOf(client)
+  expect(after).toEqual(expect.arrayContaining(ours))
+  await registerSearchAttributes(client, client.options.namespace)
+  expect(await attributesOf(client)).toEqual(after)
+})
+
+test('workers that start at the same time all find the search attributes', async () => {
+  const client = await emptyServer()
+  await Promise.all([1, 2, 3, 4].map(() => registerSearchAttributes(client, client.options.namespace)))
+  expect(await attributesOf(client)).toEqual(expect.arrayContaining(ours))
+})
+
+const schedulesOf = async (client: Client): Promise<string[]> => {
+  const ids: string[] = []
+  for await (const { scheduleId } of client.schedule.list()) ids.push(scheduleId)
+  return ids
+}
+const describe = (client: Client) => client.schedule.getHandle('reconcile').describe()
+
+test('the schedule of the reconciler is made, and a second installation changes nothing', async () => {
+  const client = await emptyServer()
+  await installSchedules(client, 'queue')
+  const first = await describe(client)
+  expect(first.spec.intervals).toMatchObject([{ every: 60_000 }])
+  expect(first.action).toMatchObject({ type: 'startWorkflow', workflowType: 'reconcile', taskQueue: 'queue' })
+  expect(first.action).toMatchObject({ workflowExecutionTimeout: 300_000 })
+  expect(first.policies.overlap).toBe(ScheduleOverlapPolicy.BUFFER_ONE)
+  await installSchedules(client, 'queue')
+  const second = await describe(client)
+  expect([second.spec, second.action, second.policies]).toEqual([first.spec, first.action, first.policies])
+  await until('the schedule is listed', async () => (await schedulesOf(client)).length > 0)
+  expect(await schedulesOf(client)).toEqual(['reconcile'])
+})
+
+test('workers that start at the same time all install the schedule', async () => {
+  const client = await emptyServer()
+  await Promise.all([1, 2, 3, 4].map(() => installSchedules(client, 'queue')))
+  expect((await describe(client)).spec.intervals).toMatchObject([{ every: 60_000 }])
+})
+
+test('a schedule of an earlier version is brought up to date, and stays paused when it was', async () => {
+  const client = await emptyServer()
+  const handle = await client.schedule.create({
+    scheduleId: 'reconcile',
+    spec: { intervals: [{ every: '1 hour' }] },
+    action: { type: 'startWorkflow', workflowType: 'old', taskQueue: 'elsewhere', args: [] },
+    policies: { overlap: ScheduleOverlapPolicy.SKIP },
+  })
+  await handle.pause('during the move')
+  await installSchedules(client, 'queue')
+  const now = await describe(client)
+  expect(now.spec.intervals).toMatchObject([{ every: 60_000 }])
+  expect(now.action).toMatchObject({ workflowType: 'reconcile', taskQueue: 'queue' })
+  expect(now.policies.overlap).toBe(ScheduleOverlapPolicy.BUFFER_ONE)
+  expect(now.state).toMatchObject({ paused: true, note: 'during the move' })
+})

@@ -1,0 +1,134 @@
+// Records one history of every kind of run for replay.test.ts: `node test/workflows/record.ts <version>`, once for
+// each version of a workflow. Histories of earlier versions stay: such runs may still be waiting somewhere.
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { WorkflowHandle } from '@temporalio/client'
+import { ApplicationFailure } from '@temporalio/common'
+import { freePort } from '../../embedded/ports.ts'
+import { temporalCli } from '../../embedded/setup-record.ts'
+import { startTemporal } from '../../embedded/temporal.ts'
+import type { RequestState } from '../../domain/lifecycle.ts'
+import { bundleWorkflows } from '../../worker/worker.ts'
+import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
+import { approve, decline, requestsChanged } from '../../workflows/messages.ts'
+import { historyToText } from './history-json.ts'
+import { pendingState, person, serverAt, startRig, until, type Place, type Rig } from './rig.ts'
+
+const version = process.argv[2]
+if (!version) throw new Error('Say which version these histories are of, such as 1.')
+
+const keep = async (rig: Rig, { workflowId }: WorkflowHandle, name: string): Promise<void> => {
+  const history = await rig.client.workflow.getHandle(workflowId).fetchHistory()
+  writeFileSync(join(import.meta.dirname, 'histories', `${name}.v${version}.json`), historyToText(history))
+}
+
+const inOneDay = () => new Date(Date.now() + 86_400_000).toISOString()
+
+const startRequest = ({ client, taskQueue }: Rig, state: RequestState = pendingState) => {
+  const certRequestId = randomUUID()
+  return client.workflow.start('certRequest', {
+    workflowId: certRequestWorkflowId(certRequestId),
+    taskQueue,
+    args: [{ certRequestId, state, waitDays: 90 }],
+  })
+}
+
+const startOrder = ({ client, taskQueue }: Rig) => {
+  const workflowId = orderWorkflowId(randomUUID())
+  return client.workflow.start('orderCertificates', { workflowId, taskQueue, args: [workflowId] })
+}
+
+/** Dual control, one decision that the records refuse, and an order that hears of the second approval. */
+const approval = async (rig: Rig, orderId: string): Promise<void> => {
+  const handle = await startRequest(rig, { ...pendingState, dualControl: true })
+  await handle.executeUpdate(approve, { args: [person('Refused')] }).catch(() => undefined)
+  await handle.executeUpdate(approve, { args: [person('Ada')] })
+  await handle.executeUpdate(approve, { args: [person(orderId)] })
+  await handle.result()
+  await keep(rig, handle, 'certRequest.approved')
+}
+
+const refusal = async (rig: Rig): Promise<void> => {
+  const handle = await startRequest(rig)
+  await handle.executeUpdate(decline, { args: [person('Decliner')] })
+  await handle.result()
+  await keep(rig, handle, 'certRequest.declined')
+}
+
+const waiting = async (rig: Rig): Promise<void> => {
+  const handle = await startRequest(rig, { ...pendingState, dualControl: true })
+  await handle.executeUpdate(approve, { args: [person('Ada')] })
+  await keep(rig, handle, 'certRequest.waiting')
+  await handle.terminate()
+}
+
+/** Three chunks, then decisions; the last one comes from the run of a request. */
+const order = async (rig: Rig): Promise<void> => {
+  const handle = await startOrder(rig)
+  await until(() => rig.of('issueOrderItems').length === 3)
+  await handle.signal(requestsChanged, [randomUUID()])
+  await until(() => rig.of('issueDecided').length === 1)
+  await keep(rig, handle, 'orderCertificates.waiting')
+  await approval(rig, handle.workflowId)
+  await handle.result()
+  await keep(rig, handle, 'orderCertificates.completed')
+}
+
+const issue = async (rig: Rig): Promise<void> => {
+  const workflowId = issueWorkflowId(randomUUID())
+  const ids = Array.from({ length: 600 }, (_, index) => `request-${index}`)
+  const options = { workflowId, taskQueue: rig.taskQueue, args: [ids] }
+  const handle = await rig.client.workflow.start('issueCertificates', options)
+  await handle.result()
+  await keep(rig, handle, 'issueCertificates.chunks')
+}
+
+const short = async (rig: Rig, type: string, workflowId: string, ...args: string[]): Promise<void> => {
+  const handle = await rig.client.workflow.start(type, { workflowId, taskQueue: rig.taskQueue, args })
+  await handle.result()
+  await keep(rig, handle, type)
+}
+
+const openRig = (place: Place) =>
+  startRig(place, {
+    beginOrder: async () => ({ itemCount: 600, expiresAt: inOneDay() }),
+    issueOrderItems: async ({ from, to }) => ({ issued: to - from, waiting: 1 }),
+    issueDecided: async ({ certRequestIds }) => ({ issued: certRequestIds.length, waiting: decisions-- }),
+    closeOrder: async () => ({ status: 'COMPLETED' }),
+    issueChunk: async ({ certRequestIds }) =>
+      certRequestIds.map(certRequestId => ({ certRequestId, certificateId: 'one' })),
+    recordDecision: async ({ action, principal }) => {
+      if (principal.name === 'Refused') throw ApplicationFailure.nonRetryable('Refused.', 'ENTITY_ARCHIVED')
+      if (action === 'DECLINE') return { status: 'DECLINED', orderId: null }
+      if (principal.name === 'Ada') return { status: 'PENDING_APPROVAL', orderId: null }
+      return { status: 'APPROVED', orderId: principal.name }
+    },
+    prepareProvider: async () => undefined,
+    checkProvider: async () => ({ result: true, errorMessage: null, durationMs: 3 }),
+    startMissingRuns: async () => ({ started: 0 }),
+  })
+/** How many items still wait after each decision. */
+let decisions = 1
+
+const folder = mkdtempSync(join(tmpdir(), 'certwright-record-'))
+const server = await startTemporal({
+  program: temporalCli(),
+  port: await freePort(),
+  databaseFile: join(folder, 'temporal.db'),
+  logFile: join(folder, 'temporal.log'),
+})
+const place = await serverAt(server.address, await bundleWorkflows())
+const rig = await openRig(place)
+await order(rig)
+await refusal(rig)
+await waiting(rig)
+await issue(rig)
+await short(rig, 'prepareProvider', providerWorkflowId('prepare', randomUUID()), randomUUID())
+await short(rig, 'checkProvider', providerWorkflowId('check', randomUUID()), randomUUID())
+await short(rig, 'reconcile', 'reconcile')
+await rig.stop()
+await place.connection.close()
+await server.stop()
+rmSync(folder, { recursive: true })
