@@ -81,7 +81,7 @@ export const startStack = async (): Promise<BenchStack> => {
     })
   return {
     ...(await clientsOf(readEnvironment(`${folder}/demo.env`))),
-    databaseUrl: `postgresql://postgres:${postgresPassword}@127.0.0.1:${env['POSTGRES_PORT']}/certwright`,
+    databaseUrl: `postgresql://certwright:${encodeURIComponent(postgresPassword)}@127.0.0.1:${env['POSTGRES_PORT']}/certwright`,
     metricsUrl: `http://127.0.0.1:${env['WORKER_METRICS_PORT']}/metrics`,
     parts: () => run.parts,
     stop,

@@ -24,6 +24,9 @@ const stopRequest = () =>
     if (process.env['npm_lifecycle_event']) whenOrphaned(() => done('stop'))
   })
 
+// A reader that went away (`npm start | head`) must not end us with our parts still running.
+process.stdout.on('error', () => {})
+
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 const explain = (error: unknown) => {

@@ -97,12 +97,16 @@ const start = async () => {
 }
 
 const { worker, connection, orm } = await start()
-const stop = (): void => worker.shutdown()
-process.once('SIGTERM', stop)
-process.once('SIGINT', stop)
+const running = worker.run()
+/** Asked twice, as by impatient people, it still ends in order: a worker that drains must not be told again. */
+const stop = (): void => {
+  if (worker.getState() === 'RUNNING') worker.shutdown()
+}
+process.on('SIGTERM', stop)
+process.on('SIGINT', stop)
 const stopWatching = watchEventLoop()
 log.info('the worker is ready')
-await worker.run()
+await running
 stopWatching()
 await connection.close()
 await orm.close()

@@ -48,9 +48,7 @@ test('a second start makes nothing', async () => {
 
 test('workers that start at the same time make everything once, and each administrator one grant', async () => {
   const em = workshop.em()
-  await em.execute(
-    'truncate realm, certificate_provider, ca, private_key, setting, permission_grant, app_user cascade',
-  )
+  await em.execute('truncate realm, certificate_provider, ca, private_key, setting, permission_grant, app_user cascade')
   const admins = [{ kind: 'USER', subject: randomUUID(), email: 'ada@example.org', name: 'ada' }] as const
   const made = await Promise.all([1, 2, 3].map(() => firstStart(workshop.services, admins)))
   expect(made.filter(Boolean)).toHaveLength(1)
@@ -98,8 +96,7 @@ test('a provider whose CA is not made yet fails its check with a reason', async 
   expect(await workshop.em().findOneOrFail(CertificateProvider, id)).toMatchObject({ connectionStatus: 'FAILED' })
 })
 
-const withKeys = (keys: ReadonlyMap<string, Buffer>) =>
-  createActivities({ ...workshop.services, seal: new Seal(keys) })
+const withKeys = (keys: ReadonlyMap<string, Buffer>) => createActivities({ ...workshop.services, seal: new Seal(keys) })
 
 test.each([
   ['of another name', 'other', /The master key test is not configured/],

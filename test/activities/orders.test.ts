@@ -89,7 +89,10 @@ test('a request that is archived while it waits does not keep its order running'
   const { orderId, requests } = await order({}, {})
   await workshop.em().execute('update cert_request set archived = true where id = ?', [requests[0]?.id])
   expect(await issueAll(orderId)).toEqual({ issued: 1, waiting: 0 })
-  expect(await itemsOf(orderId)).toMatchObject([{ status: 'FAILED', failureCode: 'ENTITY_ARCHIVED' }, { status: 'COMPLETED' }])
+  expect(await itemsOf(orderId)).toMatchObject([
+    { status: 'FAILED', failureCode: 'ENTITY_ARCHIVED' },
+    { status: 'COMPLETED' },
+  ])
 })
 
 test.each([
@@ -149,7 +152,7 @@ test('a certificate is delivered once, however many ask', async () => {
   const { id } = await newRequest(em, scene, { runId: null })
   await em.execute('update cert_request set undelivered = true where id = ?', [id])
   const deliveries = await Promise.all([1, 2, 3].map(() => deliver(workshop.em(), [id])))
-  expect(deliveries.map(({ size }) => size).toSorted()).toEqual([0, 0, 1])
+  expect(deliveries.filter(({ size }) => size === 1)).toHaveLength(1)
 })
 
 const startMissing = async () => {
@@ -162,7 +165,10 @@ test('old claims, orders and waiting requests without a run are started, young o
   const em = workshop.em()
   const old = { claim: await newRequest(em, scene), waiting: await newRequest(em, scene, { ...pending, runId: null }) }
   const oldOrder = await order(pending)
-  const young = { claim: await newRequest(em, scene), waiting: await newRequest(em, scene, { ...pending, runId: null }) }
+  const young = {
+    claim: await newRequest(em, scene),
+    waiting: await newRequest(em, scene, { ...pending, runId: null }),
+  }
   const youngOrder = await order(pending)
   const ago = `now() - interval '31 seconds'`
   await em.execute(`update cert_request set run_since = ${ago}, created_date = ${ago} where id in (?, ?, ?)`, [
@@ -192,7 +198,7 @@ test('all requests of one claim are started as one run', async () => {
   await startMissing()
   const runs = workshop.started.filter(({ id }) => id === runId)
   expect(runs).toHaveLength(1)
-  expect((runs[0]?.args[0] as string[]).toSorted()).toEqual(ids.toSorted())
+  expect([...((runs[0]?.args[0] ?? []) as string[])].toSorted()).toEqual(ids.toSorted())
 })
 
 test('a lost order is started even where hundreds of older ones wait', async () => {

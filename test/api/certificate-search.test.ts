@@ -241,6 +241,7 @@ describe('a page', () => {
     ['certPublicKeyAlgorithm,desc', ['jane']],
     ['endEntityCommonName,asc', ['held', 'jane', 'old', 'web']],
     ['revocationDate,desc', ['held']],
+    ['certStatus,desc', ['held', 'old']],
     ['createdDate,asc', living],
     ['metadata.createdDate,desc', living.toReversed()],
   ])('is sorted by %s', async (sort, first) => {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { EntityClass, MikroORM } from '@mikro-orm/postgresql'
-import fc from 'fast-check'
+import { array, assert, asyncProperty, constant, constantFrom, nat, oneof, record, subarray } from 'fast-check'
 import { decide, scopes, type Place, type Right, type Scope } from '../../domain/permissions.ts'
 import { GlobalPermission } from '../../domain/permission-enums.ts'
 import { CertRequest } from '../../storage/cert-request.ts'
@@ -31,19 +31,19 @@ interface List {
   readonly columns: ScopeColumns
 }
 const lists: readonly List[] = [
-  { entity: Realm as EntityClass<Listed>, right: 'READ_REALM', columns: { REALM: `${alias}.id` } },
+  { entity: Realm, right: 'READ_REALM', columns: { REALM: `${alias}.id` } },
   {
-    entity: Policy as EntityClass<Listed>,
+    entity: Policy,
     right: 'READ_POLICY',
     columns: { REALM: `${alias}.realm_id`, POLICY: `${alias}.id` },
   },
   {
-    entity: EndEntity as EntityClass<Listed>,
+    entity: EndEntity,
     right: 'READ_END_ENTITY',
     columns: { REALM: `${alias}.realm_id`, END_ENTITY: `${alias}.id` },
   },
   {
-    entity: CertRequest as EntityClass<Listed>,
+    entity: CertRequest,
     right: 'READ_CERT_REQUEST',
     columns: { REALM: `${alias}.realm_id`, POLICY: `${alias}.policy_id`, CERT_REQUEST: `${alias}.id` },
   },
@@ -80,19 +80,19 @@ beforeAll(async () => {
 })
 afterAll(() => orm.close())
 
-const scoped = fc.constantFrom('REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST').chain(scope =>
-  fc.record({
-    scope: fc.constant(scope as keyof typeof resources),
-    index: fc.nat({ max: 3 }),
-    permissions: fc.subarray(Object.keys(scopes[scope as Scope]), { minLength: 1, maxLength: 3 }),
+const scoped = constantFrom('REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST').chain(scope =>
+  record({
+    scope: constant(scope),
+    index: nat({ max: 3 }),
+    permissions: subarray(Object.keys(scopes[scope as Scope]), { minLength: 1, maxLength: 3 }),
   }),
 )
-const cases = fc.record({
-  grants: fc.array(scoped, { maxLength: 6 }),
+const cases = record({
+  grants: array(scoped, { maxLength: 6 }),
   // Most people hold nothing globally; then the scopes decide.
-  global: fc.oneof(
-    { weight: 4, arbitrary: fc.constant([] as string[]) },
-    { weight: 1, arbitrary: fc.subarray(Object.keys(GlobalPermission), { maxLength: 2 }) },
+  global: oneof(
+    { weight: 4, arbitrary: constant([] as string[]) },
+    { weight: 1, arbitrary: subarray(Object.keys(GlobalPermission), { maxLength: 2 }) },
   ),
 })
 
@@ -100,8 +100,8 @@ const placeOf = (row: Listed): Place => row.place
 
 test('a list shows what the walk allows, and nothing else', async () => {
   const verdicts = { shown: 0, hidden: 0 }
-  await fc.assert(
-    fc.asyncProperty(cases, async ({ grants, global }) => {
+  await assert(
+    asyncProperty(cases, async ({ grants, global }) => {
       const em = orm.em.fork()
       const principalId = randomUUID()
       if (global.length > 0)

@@ -1,6 +1,7 @@
 // A crash between the flush of the rows and the start of their run: the reconciler makes up for it.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { WorkflowNotFoundError } from '@temporalio/client'
 import { CertificateOrder, OrderItem } from '../../storage/certificate-order.ts'
 import { Certificate } from '../../storage/certificate.ts'
 import { CertRequest } from '../../storage/cert-request.ts'
@@ -107,7 +108,7 @@ test('what is younger than the grace is left to its own call', async () => {
   await claim([id], runId, ago(5))
   await reconcile()
   for (const workflowId of [runId, orderId])
-    await expect(service.client.workflow.getHandle(workflowId).describe()).rejects.toThrow(/not found/i)
+    await expect(service.client.workflow.getHandle(workflowId).describe()).rejects.toBeInstanceOf(WorkflowNotFoundError)
   expect((await requestOf(id)).certRequestStatus).toBe('APPROVED')
 })
 

@@ -26,7 +26,7 @@ export const makeScene = async ({ orm }: Processes, count: number, members: Part
     lastModifiedByType: 'SYSTEM' as const,
     lastModifiedDate: now,
   }))
-  await em.insertMany(EndEntity, rows as never)
+  await em.insertMany(EndEntity, rows)
   return { realmId: realm.id, policyId: policy.id, endEntityIds: rows.map(({ id }) => id) }
 }
 export type Scene = Awaited<ReturnType<typeof makeScene>>

@@ -27,7 +27,10 @@ test('a call past the wait limit is told that issuing goes on, and the certifica
   expect(refusalOf(await create())).toEqual([422, 'ISSUE_PENDING'])
   // The same call joins the run that is under way instead of starting another.
   expect(refusalOf(await create())).toEqual([422, 'ISSUE_PENDING'])
-  expect(refusalOf(await scene.owner.post(`/api/v2/certificates/cert-requests/${id}`))).toEqual([409, 'ALREADY_ORDERED'])
+  expect(refusalOf(await scene.owner.post(`/api/v2/certificates/cert-requests/${id}`))).toEqual([
+    409,
+    'ALREADY_ORDERED',
+  ])
   const pending = await scene.owner.post('/api/v1/certificates/cert-requests', batch)
   expect(JSON.stringify(pending.body)).toContain('ISSUE_PENDING')
   expect(await service.em().count(Certificate)).toBe(0)

@@ -62,21 +62,21 @@ test(
     for (const key of ['serialNumber', 'fingerprint', 'publicKeyHash', 'privateKeyId'] as const)
       expect(new Set(certificates.map(row => row[key])).size).toBe(size)
     // No key without its certificate, but for those of the two CAs.
-    const [{ orphans = -1 } = {}] = await em.execute<{ orphans: number }[]>(
+    const [keys] = await em.execute<{ orphans: number }[]>(
       `select count(*)::int as orphans from private_key k
         where not exists (select 1 from certificate c where c.private_key_id = k.id)
           and not exists (select 1 from ca where ca.private_key_id = k.id)`,
     )
-    expect(orphans).toBe(0)
+    expect(keys?.orphans).toBe(0)
     expect(await em.count(AuditEvent, { eventType: 'CERTIFICATE_ISSUED' })).toBe(size)
     expect(await em.count(AuditEvent, { eventType: 'ORDER_FAILED' })).toBe(0)
     expect(await em.count(PermissionGrant, { scope: 'CERTIFICATE' })).toBe(size)
-    const [{ odd = -1 } = {}] = await em.execute<{ odd: number }[]>(
+    const [requests] = await em.execute<{ odd: number }[]>(
       `select count(*)::int as odd from cert_request r
         where r.cert_request_status <> 'ISSUED' or r.run_id is not null
           or not exists (select 1 from certificate c where c.id = r.certificate_id and c.cert_request_id = r.id)`,
     )
-    expect(odd).toBe(0)
+    expect(requests?.odd).toBe(0)
   },
   2 * patienceMs,
 )

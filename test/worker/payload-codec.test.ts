@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { ApplicationFailure, defaultPayloadConverter, type Payload } from '@temporalio/common'
-import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js'
+import {
+  decodeArrayFromPayloads,
+  decodeOptionalFailureToOptionalError,
+} from '@temporalio/common/lib/internal-non-workflow/index.js'
 import { createDataConverter, EncryptionCodec } from '../../worker/payload-codec.ts'
 
 const oldKey = randomBytes(32)

@@ -30,7 +30,7 @@ const emptyServer = async (): Promise<Client> => {
 }
 const attributesOf = async ({ options: { namespace } }: Client): Promise<string[]> => {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
-  return Object.keys(customAttributes)
+  return Object.keys(customAttributes).toSorted()
 }
 const ours = Object.values(searchAttributes).map(({ name }) => name)
 
@@ -56,10 +56,15 @@ const schedulesOf = async (client: Client): Promise<string[]> => {
   for await (const { scheduleId } of client.schedule.list()) ids.push(scheduleId)
   return ids
 }
+const preparedServer = async (): Promise<Client> => {
+  const client = await emptyServer()
+  await registerSearchAttributes(client, client.options.namespace)
+  return client
+}
 const describe = (client: Client) => client.schedule.getHandle('reconcile').describe()
 
 test('the schedule of the reconciler is made, and a second installation changes nothing', async () => {
-  const client = await emptyServer()
+  const client = await preparedServer()
   await installSchedules(client, 'queue')
   const first = await describe(client)
   expect(first.spec.intervals).toMatchObject([{ every: 60_000 }])
@@ -74,13 +79,13 @@ test('the schedule of the reconciler is made, and a second installation changes 
 })
 
 test('workers that start at the same time all install the schedule', async () => {
-  const client = await emptyServer()
+  const client = await preparedServer()
   await Promise.all([1, 2, 3, 4].map(() => installSchedules(client, 'queue')))
   expect((await describe(client)).spec.intervals).toMatchObject([{ every: 60_000 }])
 })
 
 test('a schedule of an earlier version is brought up to date, and stays paused when it was', async () => {
-  const client = await emptyServer()
+  const client = await preparedServer()
   const handle = await client.schedule.create({
     scheduleId: 'reconcile',
     spec: { intervals: [{ every: '1 hour' }] },

@@ -20,12 +20,18 @@ test('the workflow bundle holds our workflows and the SDK, and no other library'
     .map(source => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1])
     .filter(name => name !== undefined)
   expect(sources().some(source => source.endsWith('workflows/order-certificates.ts'))).toBe(true)
-  expect([...new Set(packages)].toSorted()).toEqual(['@temporalio/common', '@temporalio/workflow', 'long', 'ms', 'nexus-rpc'])
+  expect([...new Set(packages)].toSorted()).toEqual([
+    '@temporalio/common',
+    '@temporalio/workflow',
+    'long',
+    'ms',
+    'nexus-rpc',
+  ])
 })
 
 test('of our rooms only workflows and domain are in the workflow bundle', () => {
   const rooms = sources()
     .filter(source => source.endsWith('.ts') && !source.includes('node_modules'))
     .map(source => /\/(\w+)\/[\w-]+\.ts$/.exec(source)?.[1])
-  expect([...new Set(rooms)].toSorted()).toEqual(['domain', 'workflows'])
+  expect(new Set(rooms)).toEqual(new Set(['domain', 'workflows']))
 })

@@ -59,9 +59,7 @@ test('an approval is recorded before its caller hears the verdict, and the run e
   const { handle, certRequestId, rig } = await open(approved)
   const ada = person('Ada')
   expect(await handle.executeUpdate(approve, { args: [ada] })).toEqual({ status: 'APPROVED', orderId: null })
-  expect(rig.calls).toEqual([
-    { name: 'recordDecision', input: { certRequestId, action: 'APPROVE', principal: ada } },
-  ])
+  expect(rig.calls).toEqual([{ name: 'recordDecision', input: { certRequestId, action: 'APPROVE', principal: ada } }])
   expect(await handle.result()).toBe('APPROVED')
 })
 

@@ -85,8 +85,9 @@ const issue = async (rig: Rig): Promise<void> => {
   await keep(rig, handle, 'issueCertificates.chunks')
 }
 
-const short = async (rig: Rig, type: string, workflowId: string, ...args: string[]): Promise<void> => {
-  const handle = await rig.client.workflow.start(type, { workflowId, taskQueue: rig.taskQueue, args })
+const short = async (rig: Rig, type: string, workflowId: string): Promise<void> => {
+  const options = { workflowId, taskQueue: rig.taskQueue, args: type === 'reconcile' ? [] : [randomUUID()] }
+  const handle = await rig.client.workflow.start(type, options)
   await handle.result()
   await keep(rig, handle, type)
 }
@@ -119,16 +120,24 @@ const server = await startTemporal({
   databaseFile: join(folder, 'temporal.db'),
   logFile: join(folder, 'temporal.log'),
 })
-const place = await serverAt(server.address, await bundleWorkflows())
-const rig = await openRig(place)
-await order(rig)
-await refusal(rig)
-await waiting(rig)
-await issue(rig)
-await short(rig, 'prepareProvider', providerWorkflowId('prepare', randomUUID()), randomUUID())
-await short(rig, 'checkProvider', providerWorkflowId('check', randomUUID()), randomUUID())
-await short(rig, 'reconcile', 'reconcile')
-await rig.stop()
-await place.connection.close()
-await server.stop()
-rmSync(folder, { recursive: true })
+
+const recordAll = async (): Promise<void> => {
+  const place = await serverAt(server.address, await bundleWorkflows())
+  const rig = await openRig(place)
+  await order(rig)
+  await refusal(rig)
+  await waiting(rig)
+  await issue(rig)
+  await short(rig, 'prepareProvider', providerWorkflowId('prepare', randomUUID()))
+  await short(rig, 'checkProvider', providerWorkflowId('check', randomUUID()))
+  await short(rig, 'reconcile', 'reconcile')
+  await rig.stop()
+  await place.connection.close()
+}
+
+try {
+  await recordAll()
+} finally {
+  await server.stop()
+  rmSync(folder, { recursive: true })
+}

@@ -108,7 +108,7 @@ export const person = (name = 'Ada'): Principal => ({ id: randomUUID(), type: 'U
 export const until = async (condition: () => boolean | Promise<boolean>, seconds = 60): Promise<void> => {
   const end = performance.now() + seconds * 1000
   while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`This did not come true in ${seconds} s: ${condition}`)
+    if (performance.now() > end) throw new Error(`This did not come true in ${seconds} s: ${condition.toString()}`)
     await new Promise(resolve => void setTimeout(resolve, 50))
   }
 }

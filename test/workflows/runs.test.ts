@@ -93,8 +93,8 @@ test('an order that has nothing to wait for closes without a timer', async () =>
   })
   const handle = await order(rig)
   expect(await handle.result()).toBe('FAILED')
-  const { events = [] } = await handle.fetchHistory()
-  expect(events.some(event => event.timerStartedEventAttributes)).toBe(false)
+  const { events } = await handle.fetchHistory()
+  expect(events?.some(event => event.timerStartedEventAttributes)).toBe(false)
   expect(rig.calls.map(({ name }) => name)).toEqual(['beginOrder', 'issueOrderItems', 'closeOrder'])
 })
 

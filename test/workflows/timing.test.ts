@@ -22,6 +22,12 @@ let env: TestWorkflowEnvironment
 let place: Place
 let rig: Rig | undefined
 
+const testService = () => {
+  const { testService } = env.connection
+  if (!testService) throw new Error('This is no server that skips time.')
+  return testService
+}
+
 beforeAll(async () => {
   quiet()
   folder = mkdtempSync(join(tmpdir(), 'certwright-timing-'))
@@ -33,7 +39,7 @@ beforeAll(async () => {
     server: { executable: { type: 'existing-path', path }, port: stack.timeSkippingPort() },
   })
   // Started with --enable-time-skipping, the server lets time run away from the first moment on.
-  await env.connection.testService.lockTimeSkipping({})
+  await testService().lockTimeSkipping({})
   // This server can add search attributes but not list them.
   const names = Object.values(searchAttributes).map(({ name }) => [name, keyword])
   const { operatorService } = env.connection
@@ -51,7 +57,7 @@ afterEach(async () => {
   rig = undefined
 })
 afterAll(async () => {
-  await env.connection.testService.unlockTimeSkipping({})
+  await testService().unlockTimeSkipping({})
   await env.teardown()
   rmSync(folder, { recursive: true })
 })
