@@ -1,6 +1,8 @@
 // Issuing a handful of certificates: read, check, make keys, sign, then store everything in ONE transaction.
 // docs/issuance.md numbers these steps and says why a crash at any of them loses and doubles nothing.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { log } from '@temporalio/activity'
+import pLimit from 'p-limit'
 import { Failure } from '../domain/failure.ts'
 import { validity } from '../domain/validity.ts'
 import { generateSerialNumber, parseCertificate, type CertificateDescription } from '../pki/certificate.ts'
@@ -20,8 +22,15 @@ export interface IssueRun {
 /** So many are read, signed and stored at once: a commit is progress that no crash takes back. */
 const atOnce = 50
 
-const outcomeOfFailure = (certRequestId: string, error: unknown): ItemOutcome => {
-  if (!(error instanceof Failure)) throw error
+/** So many are checked, built and signed side by side: enough for the thread pool, few enough for the event loop. */
+const inFlight = 6
+
+const unexpected = new Failure('ISSUE_REJECTED', 'The certificate could not be made; the log of the worker says why.')
+
+/** The unexpected ends its own item alone (and is logged whole): nothing in here depends on a system that is down. */
+const outcomeOfFailure = (certRequestId: string, reason: unknown): ItemOutcome => {
+  if (!(reason instanceof Failure)) log.error('issuing failed unexpectedly', { certRequestId, error: reason })
+  const error = reason instanceof Failure ? reason : unexpected
   return { certRequestId, failure: { apiError: error.code, errorMessage: error.message } }
 }
 
@@ -68,7 +77,8 @@ const issueSome = async (services: Services, run: IssueRun): Promise<ItemOutcome
   const { done, open } = await sortOut(em, run)
   const dossiers = await openDossiers(em, services, open)
   const backdate = await services.settings.integer('issue.backdate-seconds')
-  const settled = await Promise.allSettled(dossiers.map(dossier => issueOne(dossier, services, backdate)))
+  const inTurn = pLimit(inFlight)
+  const settled = await Promise.allSettled(dossiers.map(dossier => inTurn(() => issueOne(dossier, services, backdate))))
   const issued = settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
   const failed = settled.flatMap((result, index) =>
     result.status === 'rejected' ? [outcomeOfFailure(open[index]?.id ?? '', result.reason)] : [],

@@ -1,5 +1,6 @@
 // Starting what the records ask for and nobody runs.
-import { certRequestWorkflowId, isOrder, providerWorkflowId } from '../workflows/ids.ts'
+import { isOrder, providerWorkflowId } from '../workflows/ids.ts'
+import { waitingRun } from '../workflows/starts.ts'
 import { CertRequest } from '../storage/cert-request.ts'
 import { CertificateProvider } from '../storage/certificate-provider.ts'
 import { CertificateOrder } from '../storage/certificate-order.ts'
@@ -42,11 +43,7 @@ const waitingRuns = async ({ orm, settings }: Services, before: Date): Promise<M
     },
     { limit: atMost, orderBy: { createdDate: 'desc' } },
   )
-  return rows.map(request => ({
-    workflow: 'certRequest',
-    id: certRequestWorkflowId(request.id),
-    args: [{ certRequestId: request.id, state: request.state, waitDays }],
-  }))
+  return rows.map(request => ({ workflow: 'certRequest', ...waitingRun(request, waitDays) }))
 }
 
 const unpreparedProviders = async ({ orm }: Services, before: Date): Promise<MissingRun[]> => {

@@ -1,4 +1,5 @@
 // The checks of contract 5.4 when a request is approved or issued: the records are read once for a whole chunk.
+import { setImmediate as turn } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { SubjectData } from '../domain/end-entity-rules.ts'
 import { Failure } from '../domain/failure.ts'
@@ -66,6 +67,16 @@ const hashOf = (key: BroughtKey | null): string | null => {
   }
 }
 
+/** A key is read and its signature checked here once and for all, a few between two turns of the event loop. */
+const hashesOf = async (keys: ReadonlyMap<string, BroughtKey | null>): Promise<Map<string, string | null>> => {
+  const hashes = new Map<string, string | null>()
+  for (const [id, key] of keys) {
+    if (hashes.size % 8 === 7) await turn()
+    hashes.set(id, hashOf(key))
+  }
+  return hashes
+}
+
 const activeByPolicy = async (
   em: EntityManager,
   requests: readonly CertRequest[],
@@ -99,7 +110,7 @@ export const openDossiers = async (
   const endEntities = byId(await em.find(EndEntity, ids('endEntityId')))
   const providers = await openProviders(em, services, [...policies.values()])
   const keys = new Map(requests.map(request => [request.id, broughtKey(request)]))
-  const hashes = new Map([...keys].map(([id, key]) => [id, hashOf(key)]))
+  const hashes = await hashesOf(keys)
   const compromised = await compromisedKeys(
     em,
     [...hashes.values()].filter(hash => hash !== null),

@@ -1,5 +1,6 @@
 // What activities work with; wired once in worker/main.ts.
 import type { MikroORM } from '@mikro-orm/postgresql'
+import type { WorkflowOptions } from '@temporalio/client'
 import type { Seal } from '../storage/seal.ts'
 import type { Settings } from '../storage/settings.ts'
 
@@ -14,6 +15,7 @@ export interface MissingRun {
   readonly workflow: 'certRequest' | 'issueCertificates' | 'orderCertificates' | 'prepareProvider'
   readonly id: string
   readonly args: unknown[]
+  readonly options?: Pick<WorkflowOptions, 'typedSearchAttributes'>
 }
 
 /** Everything outside that activities touch. */

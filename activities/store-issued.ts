@@ -9,7 +9,7 @@ import { AuditEvent, record } from '../storage/audit-event.ts'
 import { Certificate } from '../storage/certificate.ts'
 import { CertRequest } from '../storage/cert-request.ts'
 import { grant } from '../storage/grant.ts'
-import { setAlias } from '../storage/aliases.ts'
+import { setAliases } from '../storage/aliases.ts'
 import { endItems, type ItemEnd } from '../storage/order-items.ts'
 import { PrivateKey } from '../storage/private-key.ts'
 import { isOrder } from '../workflows/ids.ts'
@@ -119,15 +119,13 @@ const giveGrants = async (em: EntityManager, stored: readonly Issued[]): Promise
     })
 }
 
-/** In the order of the aliases, so that two transactions never wait for each other in a ring. */
-const giveAliases = async (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
+const giveAliases = (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
   const wanted = stored.flatMap(({ dossier: { endEntity, policy }, certificate }) => {
     const identity = { ...endEntity.fields, id: endEntity.id, subjectDn: certificate.subjectDn }
     const alias = endEntity.alias ? null : strategyKey(policy.endEntityStrategy, identity)
-    return alias ? [{ endEntity, alias }] : []
+    return alias ? [{ id: endEntity.id, realmId: endEntity.realmId, alias }] : []
   })
-  for (const { endEntity, alias } of wanted.toSorted((one, other) => (one.alias < other.alias ? -1 : 1)))
-    await setAlias(em, endEntity, alias)
+  return setAliases(em, wanted)
 }
 
 const recordFailed = async (em: EntityManager, orderId: string, failed: readonly ItemOutcome[]): Promise<void> => {

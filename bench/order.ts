@@ -34,7 +34,7 @@ export const measureOrder = async (
   const acceptedAfterMs = Math.round(performance.now() - begin)
   let order = await client<Status>(`GET /api/v2/orders/${orderId}`)
   while (order.status === 'RUNNING') {
-    await wait(100)
+    await wait(500)
     order = await client<Status>(`GET /api/v2/orders/${orderId}`)
   }
   const seconds = (performance.now() - begin) / 1000

@@ -72,8 +72,8 @@ const imports = existing
 const roomOf = ({ file, to }: Import): string | undefined =>
   to.startsWith('.') ? normalize(join(dirname(file), to)).split('/')[0] : undefined
 
-/** Workflow ids are plain text and are made in one place: docs/decisions/0003. */
-const isIds = ({ room, to }: Import): boolean => room === 'activities' && to.endsWith('/workflows/ids.ts')
+/** How runs are named and started is said in one place: docs/decisions/0003. */
+const isIds = ({ room, to }: Import): boolean => room === 'activities' && /\/workflows\/(ids|starts)\.ts$/.test(to)
 
 const isForbidden = (one: Import): boolean => {
   const target = roomOf(one)

@@ -5,7 +5,7 @@ import type { Runs } from '../activities/services.ts'
 
 /** Starts what is missing on this task queue; what runs already is left alone. */
 export const createRuns = (client: Client, taskQueue: string): Runs => ({
-  start: async ({ workflow, id, args }) => {
+  start: async ({ workflow, id, args, options }) => {
     try {
       await client.workflow.start(workflow, {
         workflowId: id,
@@ -13,6 +13,7 @@ export const createRuns = (client: Client, taskQueue: string): Runs => ({
         args,
         workflowIdConflictPolicy: 'FAIL',
         staticSummary: `${workflow}, started by the reconciler`,
+        ...options,
       })
       return true
     } catch (error) {
