@@ -33,6 +33,22 @@ export interface CertificateQuery {
   readonly now: Date
 }
 
+/** The query that narrows nothing but leaves archived certificates out. */
+export const everyCertificate = {
+  realmId: null,
+  simpleSearchTerm: null,
+  certificateIds: null,
+  policyId: null,
+  endEntityId: null,
+  certStatuses: null,
+  validNotBeforeStart: null,
+  validNotBeforeEnd: null,
+  validNotAfterStart: null,
+  validNotAfterEnd: null,
+  searchFilters: null,
+  archived: false,
+} as const satisfies Omit<CertificateQuery, 'page' | 'now'>
+
 const column = (name: string): string => `${alias}.${name}`
 /** The alternative names of one type, or of all, a line each: no search text holds a line end. */
 const sans = (type?: string): string =>

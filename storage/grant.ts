@@ -18,12 +18,12 @@ export const loadGrants = async (
   places: readonly Place[] = [],
 ): Promise<Grants> => {
   const resourceIds = [principalId, ...idsOf(places)]
-  const rows = await em.find(
-    PermissionGrant,
-    { principalId, resourceId: { $in: resourceIds } },
-    { disableIdentityMap: true },
+  const rows = await em.execute<{ scope: string; resource_id: string; permissions: string[] }[]>(
+    `select scope, resource_id, permissions from permission_grant
+      where principal_id = ? and resource_id = any(?::uuid[])`,
+    [principalId, `{${resourceIds.join(',')}}`],
   )
-  const held = new Map(rows.map(row => [`${row.scope}/${row.resourceId}`, new Set(row.permissions)]))
+  const held = new Map(rows.map(row => [`${row.scope}/${row.resource_id}`, new Set(row.permissions)]))
   return {
     principalId,
     global: (held.get(`GLOBAL/${principalId}`) ?? nothing) as ReadonlySet<GlobalPermission>,

@@ -3,27 +3,20 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { BatchRefused, sortOut } from '../../domain/batch.ts'
 import { Failure } from '../../domain/failure.ts'
 import { issueStep, type IssueStep } from '../../domain/issue-rules.ts'
-import { mayEnter } from '../../storage/authorization.ts'
 import { Certificate } from '../../storage/certificate.ts'
-import { findCertificates } from '../../storage/certificate-search.ts'
 import { CertRequest } from '../../storage/cert-request.ts'
-import { EndEntity } from '../../storage/end-entity.ts'
-import { Policy } from '../../storage/policy.ts'
-import { Realm } from '../../storage/realm.ts'
 import { claimRequests, deliver } from '../../storage/claims.ts'
 import { isOrder, issueWorkflowId } from '../../workflows/ids.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { chainOf, pemOf, zipOf } from '../artifacts.ts'
 import { awaitRuns, certificateIdOf, issueStateOf, loadRequests, startIssue, type Way } from '../issue.ts'
-import { from, operation } from '../operation.ts'
+import { operation } from '../operation.ts'
 import { optionally, Flag } from '../query.ts'
 import {
-  CertificateSearchRequestDto,
   CertRequestIds,
   CreateCertificateResponseDto,
   CreateMultipleCertificateFromCertRequestsResponseDto,
   GetCertificateResponseDto,
-  GetCertificateResponseDtoPage,
 } from './certificate-dtos.ts'
 
 interface Ready {
@@ -115,25 +108,6 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
       errors: failed.toSorted((one, other) => one.index - other.index),
       zippedFile: omitArtifacts ? null : await zipOf(em, certificates),
     }
-  },
-})
-
-export const searchCertificates = operation('POST /certificates/search', {
-  summary: 'Search the certificates that the caller may read',
-  on: {
-    realm: from.optional(from.body(Realm, 'realmId')),
-    policy: from.optional(from.body(Policy, 'policyId')),
-    endEntity: from.optional(from.body(EndEntity, 'endEntityId')),
-  },
-  needs: 'TOKEN',
-  body: CertificateSearchRequestDto,
-  example: { simpleSearchTerm: 'web-01', certStatuses: ['ACTIVE'] },
-  paging: true,
-  returns: [200, GetCertificateResponseDtoPage],
-  fails: [415],
-  handle: async ({ realm, body, em, caller, page, clock }) => {
-    if (realm && !(await mayEnter(em, caller, realm.id))) throw new Failure('ACCESS_DENIED')
-    return findCertificates(em, caller, { ...body, page, now: clock() })
   },
 })
 

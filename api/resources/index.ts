@@ -2,6 +2,7 @@
 export * from './authenticated-principal.ts'
 export * from './cert-requests.ts'
 export * from './certificate-downloads.ts'
+export * from './certificate-lists.ts'
 export * from './certificate-orders.ts'
 export * from './certificate-providers.ts'
 export * from './certificates.ts'
