@@ -50,6 +50,11 @@ export const ApiConfig = z.object({
   TEMPORAL_TASK_QUEUE: z.string().default('certwright'),
   /** The address of the Temporal UI, which may then ask the codec endpoint; absent: no browser may. */
   TEMPORAL_UI_URL: z.url().optional(),
+  /** Lets a Temporal UI that sends no token decode below `/temporal/codec/<key>`; for one machine, not for production. */
+  CODEC_KEY: z
+    .string()
+    .regex(/^[\w-]{32,}$/)
+    .optional(),
   /** Keys of the payload codec, `<id>:<base64 of 32 bytes>`, comma separated; the first encrypts. */
   PAYLOAD_KEYS: keys,
   /** Master keys that seal secrets in the database, written as above; the first seals. */

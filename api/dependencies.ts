@@ -17,6 +17,8 @@ export interface Dependencies {
   readonly log: Logger
   /** The codec of workflow payloads, for operators who read them in the Temporal UI. */
   readonly codec?: PayloadCodec | undefined
+  /** A key that lets a Temporal UI without log-in decode payloads. */
+  readonly codecKey?: string | undefined
   /** The origin of the Temporal UI, which may call the codec endpoint. */
   readonly temporalUiUrl?: string | undefined
   /** The public address of this API. */

@@ -45,6 +45,7 @@ const deps: Dependencies = {
   log,
   codec: new EncryptionCodec(config.PAYLOAD_KEYS),
   temporalUiUrl: config.TEMPORAL_UI_URL,
+  codecKey: config.CODEC_KEY,
   baseUrl: config.BASE_URL,
 }
 

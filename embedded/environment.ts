@@ -22,6 +22,7 @@ export interface ApiEnvironment extends CommonEnvironment {
   readonly API_HOST: string
   readonly API_PORT: string
   readonly TEMPORAL_UI_URL: string
+  readonly CODEC_KEY: string
   readonly OIDC_ISSUER: string
   readonly OIDC_AUDIENCE: string
   readonly OIDC_ALGORITHMS: string
@@ -98,6 +99,7 @@ export const apiEnvironment = (started: Started): ApiEnvironment => ({
   API_HOST: '127.0.0.1',
   API_PORT: String(started.config.API_PORT),
   TEMPORAL_UI_URL: started.addresses.temporalUiUrl,
+  CODEC_KEY: started.secrets.codecKey,
   OIDC_ISSUER: started.addresses.issuer,
   OIDC_AUDIENCE: AUDIENCE,
   OIDC_ALGORITHMS: 'RS256',

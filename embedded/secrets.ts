@@ -11,6 +11,8 @@ export interface Secrets {
   readonly adminClientSecret: string
   readonly clientSecret: string
   readonly scepClientSecret: string
+  /** In the address at which the Temporal UI decodes payloads. */
+  readonly codecKey: string
 }
 
 const word = () => randomBytes(24).toString('base64url')
@@ -24,6 +26,7 @@ const make = (): Secrets => ({
   adminClientSecret: word(),
   clientSecret: word(),
   scepClientSecret: word(),
+  codecKey: word(),
 })
 
 /** Writes a file that only its owner may read, whole or not at all. */

@@ -45,14 +45,14 @@ const postgres = async ({ config, folder, supervisor }: Start, { postgresPasswor
   return server
 }
 
-const temporal = async ({ config, folder, supervisor }: Start) => {
+const temporal = async ({ config, folder, supervisor }: Start, { codecKey }: Secrets) => {
   if (config.TEMPORAL_ADDRESS !== undefined) return prepareTemporal(config.TEMPORAL_ADDRESS)
   const server = await startTemporal({
     program: temporalCli(),
     port: config.TEMPORAL_PORT,
     databaseFile: `${folder}/temporal.db`,
     logFile: `${folder}/logs/temporal.log`,
-    ui: { port: config.TEMPORAL_UI_PORT, codecEndpoint: `${local(config.API_PORT)}/temporal/codec` },
+    ui: { port: config.TEMPORAL_UI_PORT, codecEndpoint: `${local(config.API_PORT)}/temporal/codec/${codecKey}` },
   })
   supervisor.watch(server)
 }
@@ -92,7 +92,7 @@ const infrastructure = async (start: Start): Promise<Started> => {
   await runSteps([
     [
       { title: 'PostgreSQL', run: async () => databaseStarted.resolve(await postgres(start, secrets)) },
-      { title: 'Temporal', run: () => temporal(start) },
+      { title: 'Temporal', run: () => temporal(start, secrets) },
       { title: 'Mail catcher', run: () => mail(start) },
     ],
     [

@@ -3,9 +3,7 @@ import { CertRequestStatus, KeyPairMode, ValidFor, valuesOf } from '../domain/en
 import type { KeyGenParams } from '../domain/policy-rules.ts'
 import type { RequestState, UserResponse } from '../domain/lifecycle.ts'
 import type { Place } from '../domain/permissions.ts'
-import { EndEntity } from './end-entity.ts'
-import { Policy } from './policy.ts'
-import { Realm } from './realm.ts'
+import { belongings } from './belongings.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './row.ts'
 
 const schema = defineEntity({
@@ -14,21 +12,7 @@ const schema = defineEntity({
   properties: {
     ...audited,
     ...archivable,
-    realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id').index(),
-    policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').index(),
-    policyName: p
-      .string()
-      .formula(cols => `(select name from policy where id = ${cols['policyId']})`)
-      .$type<string & Opt>(),
-    endEntityId: () => p.manyToOne(EndEntity).mapToPk().fieldName('end_entity_id').index(),
-    endEntityCommonName: p
-      .string()
-      .formula(cols => `(select common_name from end_entity where id = ${cols['endEntityId']})`)
-      .$type<(string | null) & Opt>(),
-    endEntityAlias: p
-      .string()
-      .formula(cols => `(select alias from end_entity where id = ${cols['endEntityId']})`)
-      .$type<(string | null) & Opt>(),
+    ...belongings,
     validFor: p.enum(valuesOf(ValidFor)).$type<ValidFor>().nullable().onCreate(none),
     keyPairMode: p.enum(valuesOf(KeyPairMode)).$type<KeyPairMode>(),
     keyGenParamsDto: p.json<KeyGenParams | null>().nullable().onCreate(none),

@@ -4,10 +4,8 @@ import { certStatusAt } from '../domain/lifecycle.ts'
 import type { Place } from '../domain/permissions.ts'
 import { Ca } from './ca.ts'
 import { CertRequest } from './cert-request.ts'
-import { EndEntity } from './end-entity.ts'
-import { Policy } from './policy.ts'
+import { belongings } from './belongings.ts'
 import { PrivateKey } from './private-key.ts'
-import { Realm } from './realm.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './row.ts'
 
 /** One subject alternative name as the contract answers it. */
@@ -22,21 +20,7 @@ const schema = defineEntity({
   properties: {
     ...audited,
     ...archivable,
-    realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id').index(),
-    policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').index(),
-    policyName: p
-      .string()
-      .formula(cols => `(select name from policy where id = ${cols['policyId']})`)
-      .$type<string & Opt>(),
-    endEntityId: () => p.manyToOne(EndEntity).mapToPk().fieldName('end_entity_id').index(),
-    endEntityCommonName: p
-      .string()
-      .formula(cols => `(select common_name from end_entity where id = ${cols['endEntityId']})`)
-      .$type<(string | null) & Opt>(),
-    endEntityAlias: p
-      .string()
-      .formula(cols => `(select alias from end_entity where id = ${cols['endEntityId']})`)
-      .$type<(string | null) & Opt>(),
+    ...belongings,
     certRequestId: () => p.oneToOne(CertRequest).mapToPk().fieldName('cert_request_id').owner(),
     issuerCaId: () => p.manyToOne(Ca).mapToPk().fieldName('issuer_ca_id').nullable().index(),
     privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable(),

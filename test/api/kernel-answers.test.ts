@@ -20,11 +20,12 @@ const log = createLog(
   }),
 )
 const ui = 'http://localhost:8233'
+const codecKey = 'a-key-that-only-the-user-interface-knows'
 
 let api: Api
 beforeAll(async () => {
   const codec = new EncryptionCodec(new Map([['k', randomBytes(32)]]))
-  api = await startApi({ operations: everything, deps: { log, codec, temporalUiUrl: ui } })
+  api = await startApi({ operations: everything, deps: { log, codec, temporalUiUrl: ui, codecKey } })
 })
 afterAll(() => api.stop())
 
@@ -151,6 +152,14 @@ describe('the codec endpoint', () => {
     expect(encodedPayloads.payloads[0].data).not.toBe(payloads[0]?.data)
     expect([status, body.payloads]).toEqual([200, payloads])
     expect(headers.get('access-control-allow-origin')).toBe(ui)
+  })
+  test('decodes without a token for who knows its key, and for nobody with another', async () => {
+    const admin = await api.user({ GLOBAL: ['ADMIN'] })
+    const encodedPayloads = (await admin.post('/temporal/codec/encode', { payloads })).body
+    const opened = await api.anonymous.post(`/temporal/codec/${codecKey}/decode`, encodedPayloads)
+    expect([opened.status, opened.body.payloads]).toEqual([200, payloads])
+    expect((await api.anonymous.post(`/temporal/codec/${codecKey}x/decode`, encodedPayloads)).status).toBe(401)
+    expect((await api.anonymous.post(`/temporal/codec/${codecKey}/encode`, { payloads })).status).toBe(404)
   })
   test('refuses everybody else', async () => {
     const user = await api.user({ GLOBAL: ['REALMS_FULL_READ'] })

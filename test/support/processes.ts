@@ -55,6 +55,7 @@ const plan = async (folder: string) => {
       adminClientSecret: adminClient.secret,
       clientSecret: '',
       scepClientSecret: '',
+      codecKey: randomBytes(24).toString('base64url'),
     },
     addresses: {
       baseUrl: `http://127.0.0.1:${config.API_PORT}`,

@@ -1,0 +1,24 @@
+// Where requests and certificates belong: realm, policy and end entity, with the names that answers show beside the ids.
+import { p, type Opt } from '@mikro-orm/postgresql'
+import { EndEntity } from './end-entity.ts'
+import { Policy } from './policy.ts'
+import { Realm } from './realm.ts'
+
+/** The columns of what belongs to a policy and an end entity of a realm. */
+export const belongings = {
+  realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id').index(),
+  policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').index(),
+  policyName: p
+    .string()
+    .formula(cols => `(select name from policy where id = ${cols['policyId']})`)
+    .$type<string & Opt>(),
+  endEntityId: () => p.manyToOne(EndEntity).mapToPk().fieldName('end_entity_id').index(),
+  endEntityCommonName: p
+    .string()
+    .formula(cols => `(select common_name from end_entity where id = ${cols['endEntityId']})`)
+    .$type<(string | null) & Opt>(),
+  endEntityAlias: p
+    .string()
+    .formula(cols => `(select alias from end_entity where id = ${cols['endEntityId']})`)
+    .$type<(string | null) & Opt>(),
+}
