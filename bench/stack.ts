@@ -21,8 +21,9 @@ export interface BenchStack {
 }
 
 const environment = async (): Promise<Record<string, string>> => {
-  const ports: Record<string, string> = {}
-  for (const variable of portVariables) ports[variable] = String(await freePort())
+  const free = new Set<number>()
+  while (free.size < portVariables.length) free.add(await freePort())
+  const ports = Object.fromEntries([...free].map((port, index) => [portVariables[index] ?? '', String(port)]))
   return { ...ports, DATA_FOLDER: folder, LOG_LEVEL: 'warn' }
 }
 
