@@ -2,10 +2,12 @@
 import {
   Client,
   Connection,
+  isGrpcCancelledError,
   isGrpcDeadlineError,
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
   type WorkflowOptions,
 } from '@temporalio/client'
 import type {
@@ -186,7 +188,10 @@ export class Temporal {
   }
 }
 
-const isDeadline = (error: unknown): boolean => error instanceof Error && [error, error.cause].some(isGrpcDeadlineError)
+/** The SDK tells a passed deadline in several ways: gRPC's own, a call that it cancelled, and its error for updates. */
+const isDeadline = (error: unknown): boolean =>
+  error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
+  (error instanceof Error && [error, error.cause].some(one => isGrpcDeadlineError(one) || isGrpcCancelledError(one)))
 
 const orUndefined = async <T>(call: () => Promise<T>): Promise<T | undefined> => {
   try {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { WorkflowNotFoundError } from '@temporalio/client'
 import { defineSignal, defineUpdate } from '@temporalio/workflow'
 import { connectTemporal, PENDING, type Temporal } from '../../api/temporal.ts'
+import { stack } from '../support/stack.ts'
 
 const change = defineUpdate<string, [string]>('change')
 const nudge = defineSignal<[string]>('nudge')
@@ -17,7 +18,7 @@ const newId = (): string => {
   return id
 }
 beforeAll(() => {
-  temporal = at(process.env['TEST_TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233')
+  temporal = at(stack.temporalAddress())
 })
 afterAll(async () => {
   await Promise.allSettled(ids.map(id => temporal.client.workflow.getHandle(id).terminate()))

@@ -18,6 +18,7 @@ import { ApiClient } from '../../storage/api-client.ts'
 import { User } from '../../storage/user.ts'
 import { freshDatabase } from './database.ts'
 import { startIssuer } from './issuer.ts'
+import { stack } from './stack.ts'
 
 /** An answer of the API, its JSON body read. */
 export interface Reply {
@@ -96,7 +97,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   const issuer = await startIssuer()
   const databaseUrl = await freshDatabase(databaseName)
   const orm = await openStorage({ url: databaseUrl })
-  const address = process.env['TEST_TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233'
+  const address = stack.temporalAddress()
   const deps: Dependencies = {
     orm,
     temporal: connectTemporal({ address, namespace: 'default', taskQueue: 'certwright' }),

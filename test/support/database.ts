@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { migrate, openStorage } from '../../storage/orm.ts'
+import { stack } from './stack.ts'
 
-const adminUrl = process.env['TEST_DATABASE_ADMIN_URL'] ?? 'postgresql://postgres@127.0.0.1:54990/postgres'
+const adminUrl = stack.databaseAdminUrl()
 
 const urlOf = (database: string): string => {
   const url = new URL(adminUrl)
