@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { SubjectData } from '../domain/end-entity-rules.ts'
 import { Failure } from '../domain/failure.ts'
-import { keySpecOf, type KeyFacts } from '../domain/key-rules.ts'
+import { keySpecOf, specOf } from '../domain/key-rules.ts'
 import { checkRequest, generatedKey, type KeyMember, type KeySource } from '../domain/request-rules.ts'
 import type { KeySpec } from '../pki/algorithms.ts'
 import { bareKey, pkcs10Key, publicKeyHash, type BroughtKey } from '../pki/request-key.ts'
@@ -146,14 +146,6 @@ export const keyToMake = ({ request, policy }: Dossier): KeySpec => {
   if (!keyGenParamsDto) throw new Failure('VALIDATION_FAILED', 'The request does not say which key to make.')
   return keySpecOf(keyGenParamsDto, policy.cryptoRestrictions)
 }
-
-const specOf = (facts: KeyFacts): KeySpec =>
-  ({
-    cryptoAlgorithm: facts.cryptoAlgorithm,
-    keySize: facts.keySize,
-    ecNamedCurve: facts.namedCurve,
-    edDSANamedCurve: facts.namedCurve,
-  }) as unknown as KeySpec
 
 const keyOf = ({ brought, request, policy }: Dossier): KeySource => {
   if (brought) return brought

@@ -1,12 +1,12 @@
 // The checks of contract 5.4 when a request is made: what the records say, gathered once for all requests of a call.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../domain/failure.ts'
-import type { KeyFacts } from '../domain/key-rules.ts'
+import { specOf } from '../domain/key-rules.ts'
 import type { KeyGenParams } from '../domain/policy-rules.ts'
 import { generatedKey, type KeyMember, type KeySource, type RequestCase } from '../domain/request-rules.ts'
 import type { KeyPairMode, ValidFor } from '../domain/enums.ts'
-import type { KeySpec } from '../pki/algorithms.ts'
-import { mergeTemplates, templateNeeds, type Template, type TemplateConfiguration } from '../pki/profile.ts'
+import { templateFor } from '../pki/local-templates.ts'
+import { templateNeeds } from '../pki/profile.ts'
 import { bareKey, pkcs10Key, publicKeyHash, type BroughtKey } from '../pki/request-key.ts'
 import { Ca } from '../storage/ca.ts'
 import { CertificateProvider } from '../storage/certificate-provider.ts'
@@ -32,17 +32,6 @@ interface Surroundings {
   readonly settings: Settings
   readonly clock: () => Date
 }
-
-const templateOf = ({ settings }: CertificateProvider, policy: Policy): Template => {
-  const { templateSignerName } = JSON.parse(policy.certificateProviderConfiguration) as { templateSignerName?: string }
-  const templates = mergeTemplates((settings['templates'] ?? []) as TemplateConfiguration[])
-  const template = templates.find(({ name }) => name === templateSignerName)
-  if (!template) throw new Failure('TEMPLATE_NOT_FOUND', `The provider has no template ${templateSignerName ?? ''}.`)
-  return template
-}
-
-const specOf = ({ cryptoAlgorithm, keySize, namedCurve }: KeyFacts): KeySpec =>
-  ({ cryptoAlgorithm, keySize, ecNamedCurve: namedCurve, edDSANamedCurve: namedCurve }) as unknown as KeySpec
 
 const isMailReady = async (settings: Settings): Promise<boolean> =>
   (await settings.isOn('mail.enabled')) &&
@@ -72,7 +61,7 @@ export const gatherCase = async ({ em, settings, clock }: Surroundings, policy: 
   const provider = await em.findOneOrFail(CertificateProvider, policy.certificateProviderId)
   const realm = await em.findOneOrFail(Realm, policy.realmId)
   const ca = provider.issuingCaId ? await em.findOne(Ca, provider.issuingCaId) : null
-  const template = templateOf(provider, policy)
+  const template = templateFor(provider, policy.certificateProviderConfiguration)
   const brought = broughtKey(input)
   const keyCompromised = await isCompromised(em, brought)
   const mail = { enabled: await isMailReady(settings) }

@@ -58,6 +58,10 @@ export const factsOf = (spec: KeySpec): KeyFacts => ({
     spec.cryptoAlgorithm === 'EC' ? spec.ecNamedCurve : spec.cryptoAlgorithm === 'EDDSA' ? spec.edDSANamedCurve : null,
 })
 
+/** The kind of key that facts describe; facts of a size or curve that is not ours describe none that a policy lets in. */
+export const specOf = ({ cryptoAlgorithm, keySize, namedCurve }: KeyFacts): KeySpec =>
+  ({ cryptoAlgorithm, keySize, ecNamedCurve: namedCurve, edDSANamedCurve: namedCurve }) as unknown as KeySpec
+
 /** Refuses a key that the restrictions or the provider do not let in: CRYPTO_RESTRICTION_VIOLATION. */
 export const checkCryptoRestrictions = (
   restrictions: CryptoRestrictions,

@@ -15,13 +15,8 @@ import {
   type TbsInput,
 } from '../../pki/certificate.ts'
 import { encodeName, subjectName } from '../../pki/name.ts'
-import {
-  mergeTemplates,
-  subjectAlternativeNames,
-  templateNeeds,
-  type Template,
-  type TemplateConfiguration,
-} from '../../pki/profile.ts'
+import { templateFor } from '../../pki/local-templates.ts'
+import { subjectAlternativeNames, templateNeeds } from '../../pki/profile.ts'
 import { record } from '../../storage/audit-event.ts'
 import { Ca } from '../../storage/ca.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
@@ -37,20 +32,6 @@ interface OpenCa {
   readonly certificate: CertificateDescription
   readonly issuer: Issuer
   readonly key: KeyObject
-}
-
-const templateNameOf = (policyConfiguration: string): string => {
-  const { templateSignerName } = JSON.parse(policyConfiguration || '{}') as { templateSignerName?: string }
-  if (!templateSignerName) throw new Failure('INVALID_POLICY_CONFIGURATION', 'The policy names no template signer.')
-  return templateSignerName
-}
-
-const templateOf = ({ settings }: CertificateProvider, policyConfiguration: string): Template => {
-  const name = templateNameOf(policyConfiguration)
-  const templates = mergeTemplates((settings['templates'] ?? []) as TemplateConfiguration[])
-  const template = templates.find(candidate => candidate.name === name)
-  if (!template) throw new Failure('TEMPLATE_NOT_FOUND', `The provider has no template ${name}.`)
-  return template
 }
 
 /** The links in certificates below a CA (contract 10.2). */
@@ -108,9 +89,9 @@ const openProvider = (ca: OpenCa, provider: CertificateProvider, urls: Distribut
   issuerCaId: ca.id,
   caNotAfter: ca.certificate.validNotAfter,
   needs: (policyConfiguration, subject, spec) =>
-    templateNeeds(templateOf(provider, policyConfiguration), subject, spec).map(({ message }) => message),
+    templateNeeds(templateFor(provider, policyConfiguration), subject, spec).map(({ message }) => message),
   issue: ({ policyConfiguration, subject, ...order }) => {
-    const template = templateOf(provider, policyConfiguration)
+    const template = templateFor(provider, policyConfiguration)
     const subjectDer = encodeName(subjectName(subject))
     const sans = subjectAlternativeNames(template, subject)
     return linted({ ...order, issuer: ca.issuer, subjectDer, template, sans, urls }, ca.key)

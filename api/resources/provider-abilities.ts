@@ -1,22 +1,14 @@
 // What a certificate provider can do for a policy (contract 5.1, 10): the templates of LOCAL and the limits they set.
 import type { z } from 'zod'
-import { Failure } from '../../domain/failure.ts'
 import type { CryptoAlgorithm } from '../../domain/enums.ts'
 import { everything, withinTemplate, type Capabilities } from '../../domain/policy-rules.ts'
-import { templateSignerName } from '../../domain/policy-configuration.ts'
-import { mergeTemplates, type Template, type TemplateConfiguration } from '../../pki/profile.ts'
+import { templateFor } from '../../pki/local-templates.ts'
 import type { CertificateProvider } from '../../storage/certificate-provider.ts'
 import type { CryptoParametersDto } from './policy-dtos.ts'
 
-/** The templates of a LOCAL provider: the built-in ones with its own added or laid over. */
-export const templatesOf = ({ settings }: CertificateProvider): Template[] =>
-  mergeTemplates((settings['templates'] ?? []) as TemplateConfiguration[])
-
 /** What a provider can do under a policy's configuration; INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
 export const capabilitiesOf = (provider: CertificateProvider, configuration: string): Capabilities => {
-  const name = templateSignerName(configuration)
-  const template = templatesOf(provider).find(candidate => candidate.name === name)
-  if (!template) throw new Failure('TEMPLATE_NOT_FOUND', `The provider has no template ${name}.`)
+  const template = templateFor(provider, configuration)
   const caAlgorithm = provider.settings['keyAlgorithm'] as CryptoAlgorithm
   return withinTemplate({ ...everything, caAlgorithm }, template)
 }

@@ -9,7 +9,7 @@ import { CertificateProvider } from '../../storage/certificate-provider.ts'
 import type { Caller } from '../caller.ts'
 import { dto, Long, nullable } from '../dto.ts'
 import { operation } from '../operation.ts'
-import { templatesOf } from './provider-abilities.ts'
+import { templatesOf } from '../../pki/local-templates.ts'
 
 const CaTemplateSignerDto = dto('CaTemplateSignerDto', {
   id: Long,

@@ -81,3 +81,9 @@ test('an unknown one is 404, one of another realm 403', async () => {
   expect(refusalOf(await owner.get(url(randomUUID())))).toEqual([404, 'CERTIFICATE_NOT_FOUND'])
   expect(refusalOf(await owner.get(url((await issueNew(scene)).id)))).toEqual([403, 'ACCESS_DENIED'])
 })
+
+test('a template that the policy names with blanks around it is the same at creation and at issue', async () => {
+  const padded = await makeScene(service, { certificateProviderConfiguration: '{"templateSignerName":" SERVER "}' })
+  const { extendedKeyUsages } = (await padded.owner.get(url((await issueNew(padded)).id))).body
+  expect(extendedKeyUsages).toEqual(['serverAuth'])
+})

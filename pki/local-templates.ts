@@ -1,0 +1,21 @@
+// The templates of a LOCAL provider, and the one that a policy names: asked at creation, at approval and at issue alike.
+import { Failure } from '../domain/failure.ts'
+import { templateSignerName } from '../domain/policy-configuration.ts'
+import { mergeTemplates, type Template, type TemplateConfiguration } from './profile.ts'
+
+/** The part of a LOCAL provider that its templates come from. */
+export interface TemplateSource {
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+/** The built-in templates with the provider's own added or laid over. */
+export const templatesOf = ({ settings }: TemplateSource): Template[] =>
+  mergeTemplates((settings['templates'] ?? []) as TemplateConfiguration[])
+
+/** The template that a policy's JSON document names; Failure INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
+export const templateFor = (provider: TemplateSource, policyConfiguration: string): Template => {
+  const wanted = templateSignerName(policyConfiguration)
+  const template = templatesOf(provider).find(({ name }) => name === wanted)
+  if (!template) throw new Failure('TEMPLATE_NOT_FOUND', `The provider has no template ${wanted}.`)
+  return template
+}
