@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 /** A port that a part is going to listen on, with the variable that moves it elsewhere. */
@@ -17,11 +18,21 @@ const tryPort = (port: number) =>
     })
   })
 
+// Below the range from which systems take the ports of outgoing connections (Linux: 32768 and up): one of those can be
+// gone before its listener starts.
+const FIRST = 20_000
+const END = 32_000
+const handedOut = new Set<number>()
+
 /** A port of the loopback interface that nobody listens on at the moment. */
 export const freePort = async (): Promise<number> => {
-  const port = await tryPort(0)
-  if (port === undefined) throw new Error('The system has no free port on 127.0.0.1: end some programs and try again.')
-  return port
+  for (let tries = 0; tries < 200; tries += 1) {
+    const port = randomInt(FIRST, END)
+    if (handedOut.has(port) || (await tryPort(port)) === undefined) continue
+    handedOut.add(port)
+    return port
+  }
+  throw new Error('No free port was found on 127.0.0.1: end some programs and try again.')
 }
 
 /** Throws one message that names every taken port, what it is for and how to choose another. */

@@ -8,10 +8,11 @@ import { makePolicy, makeRealm } from '../support/records.ts'
 import { until } from '../support/issuing.ts'
 
 /** Makes them straight in the database, once the worker has made the built-in CA. */
-export const makeScene = async ({ orm }: Processes, count: number, members: Partial<Policy> = {}) => {
-  const provider = await until('the built-in CA is there', async () =>
-    orm.em.fork().findOne(CertificateProvider, { name: 'Built-in CA', issuingCaId: { $ne: null } }),
-  )
+export const makeScene = async ({ orm, running }: Processes, count: number, members: Partial<Policy> = {}) => {
+  const provider = await until('the built-in CA is there', async () => {
+    if (running.worker.ended()) throw new Error(`The worker ended: ${running.worker.lastLines()}`)
+    return orm.em.fork().findOne(CertificateProvider, { name: 'Built-in CA', issuingCaId: { $ne: null } })
+  })
   const em = orm.em.fork()
   const realm = await makeRealm(em)
   const policy = await makePolicy(em, realm, { certificateProviderId: provider.id, ...members })
