@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import type { Operations } from './app.ts'
+import { exampleOf } from './examples.ts'
 import type { Operation } from './operation.ts'
 import { ApiExceptionResponse } from './shared-types.ts'
 
@@ -28,12 +29,18 @@ const jsonOf = (schema: z.ZodType, example?: unknown): Json => ({
 
 const required = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success
 
-const parameter = (place: 'path' | 'query', name: string, schema: z.ZodType): Json => ({
-  name,
-  in: place,
-  required: place === 'path' || required(schema),
-  schema: schemaOf(schema),
-})
+const parameters = (
+  place: 'path' | 'query',
+  shape: Operation['params'],
+  examples: Readonly<Record<string, string>>,
+): Json[] =>
+  Object.entries(shape).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required(schema),
+    schema: schemaOf(schema),
+    ...(examples[name] !== undefined && { example: examples[name] }),
+  }))
 
 const paging: readonly Json[] = [
   { name: 'page', in: 'query', schema: { type: 'integer', minimum: 0, default: 0 } },
@@ -46,11 +53,14 @@ const paging: readonly Json[] = [
   },
 ]
 
-const parametersOf = ({ params, query, paging: paged }: Operation): Json[] => [
-  ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
-  ...Object.entries(query).map(([name, schema]) => parameter('query', name, schema)),
-  ...(paged ? paging : []),
-]
+const parametersOf = (operation: Operation): Json[] => {
+  const example = exampleOf(operation)
+  return [
+    ...parameters('path', operation.params, example.params),
+    ...parameters('query', operation.query, example.query),
+    ...(operation.paging ? paging : []),
+  ]
+}
 
 const responsesOf = ({ status, answer, failures, needs }: Operation): Json => {
   const description = (code: number) => STATUS_CODES[code] ?? String(code)
@@ -73,7 +83,9 @@ const pathItem = (operationId: string, operation: Operation): Json => ({
   ...(operation.description !== undefined && { description: operation.description }),
   tags: [tagOf(operation)],
   parameters: parametersOf(operation),
-  ...(operation.body && { requestBody: { required: true, content: jsonOf(operation.body, operation.example) } }),
+  ...(operation.body && {
+    requestBody: { required: true, content: jsonOf(operation.body, exampleOf(operation).body) },
+  }),
   responses: responsesOf(operation),
   security: operation.needs === 'NOTHING' ? [] : [{ bearer: [] }],
 })

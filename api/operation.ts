@@ -6,6 +6,7 @@
 //     needs: 'UPDATE_REALM',           // the right on the target, else 403
 //     living: true,                    // an archived target is 409 ENTITY_ARCHIVED
 //     body: UpdateRealmRequestDto,     // a stated `version` is compared with the target's, else 409 VERSION_CONFLICT
+//     example: { body: { name: 'A' } }, // the call that the documentation shows and a test sends word for word
 //     returns: [200, UpdateRealmResponseDto],
 //     fails: [409, 415, 422],          // beyond 400, 401, 403, 404, 405, 500 (`never` takes one of those away)
 //     handle: ({ target, body }) => Object.assign(target, body),
@@ -28,6 +29,7 @@ import { Uuid } from './dto.ts'
 import type { Right } from '../domain/permissions.ts'
 import type { PageRequest } from '../domain/search.ts'
 import type { Caller } from './caller.ts'
+import type { Example } from './examples.ts'
 import type { Services } from './services.ts'
 import type { Settings } from '../storage/settings.ts'
 import { from, type EntityType, type Source } from './source.ts'
@@ -114,8 +116,8 @@ export interface Declaration<T extends Types, A> {
   readonly params?: T['params']
   readonly query?: T['query']
   readonly body?: T['body']
-  /** A body for the documentation. */
-  readonly example?: unknown
+  /** The call that the documentation shows and a test sends; ids in the path are known (see examples.ts). */
+  readonly example?: Example
   readonly paging?: T['paging']
   readonly returns: readonly [200 | 201 | 204, A]
   readonly fails?: readonly FailureStatus[]
@@ -144,7 +146,7 @@ export interface Operation {
   readonly params: Shape
   readonly query: Shape
   readonly body?: z.ZodType | undefined
-  readonly example?: unknown
+  readonly example?: Example | undefined
   readonly paging: boolean
   readonly status: number
   readonly answer: z.ZodType | null

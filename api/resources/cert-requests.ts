@@ -15,6 +15,7 @@ import type { certRequest } from '../../workflows/cert-request.ts'
 import { approve, decline } from '../../workflows/messages.ts'
 import { waitingRun } from '../../workflows/starts.ts'
 import type { Caller } from '../caller.ts'
+import { exampleIds } from '../examples.ts'
 import { from, operation } from '../operation.ts'
 import { gatherCase, type KeyInput } from '../request-case.ts'
 import { PENDING, type Start, type Temporal } from '../temporal.ts'
@@ -93,11 +94,13 @@ export const createCertRequest = operation('POST /cert-requests', {
   needs: { policy: 'CREATE_CERT_REQUEST', endEntity: 'READ_END_ENTITY' },
   body: CreateCertReqRequestDto,
   example: {
-    policyId: '5f1c2a9e-3b52-4c8e-9a55-0d6f0a4f7c11',
-    endEntityId: 'b2f3d6a4-8c1e-4e57-8f0b-6f2f1f1a9d22',
-    validFor: 'SIX_MONTHS',
-    keyPairMode: 'SERVER_GEN',
-    keyGenParamsDto: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' },
+    body: {
+      policyId: exampleIds.Policy,
+      endEntityId: exampleIds.EndEntity,
+      validFor: 'SIX_MONTHS',
+      keyPairMode: 'SERVER_GEN',
+      keyGenParamsDto: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' },
+    },
   },
   returns: [201, CreateCertReqResponseDto],
   fails: [415, 422],

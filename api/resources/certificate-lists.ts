@@ -17,7 +17,7 @@ export const searchCertificates = operation('POST /certificates/search', {
   },
   needs: 'TOKEN',
   body: CertificateSearchRequestDto,
-  example: { simpleSearchTerm: 'web-01', certStatuses: ['ACTIVE'] },
+  example: { body: { simpleSearchTerm: 'web-01', certStatuses: ['ACTIVE'] } },
   paging: true,
   returns: [200, GetCertificateResponseDtoPage],
   fails: [415],

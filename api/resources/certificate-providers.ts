@@ -80,7 +80,7 @@ export const createCertificateProvider = operation('POST /certificate-providers'
   summary: 'Create a certificate provider; the keys of a LOCAL one are made',
   needs: 'ADMIN',
   body: CreateCertificateProviderRequestDto,
-  example: { name: 'House CA', certificateProviderType: 'LOCAL', configuration: '{"keyAlgorithm":"EC"}' },
+  example: { body: { name: 'House CA', certificateProviderType: 'LOCAL', configuration: '{"keyAlgorithm":"EC"}' } },
   returns: [201, shape.sameAs('CreateCertificateProviderResponseDto', GetCertificateProviderResponseDto)],
   fails: [415, 422],
   never: [404],
@@ -155,7 +155,7 @@ export const updateCertificateProvider = operation('PATCH /certificate-providers
   needs: 'ADMIN',
   living: true,
   body: UpdateCertificateProviderRequestDto,
-  example: { name: 'House CA', version: 1 },
+  example: { body: { name: 'House CA', version: 1 } },
   returns: [200, shape.sameAs('UpdateCertificateProviderResponseDto', GetCertificateProviderResponseDto)],
   fails: [409, 415, 422],
   handle: async ({ em, target, body: { name, configuration } }) => {

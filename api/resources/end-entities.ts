@@ -10,6 +10,7 @@ import { Policy } from '../../storage/policy.ts'
 import { Realm } from '../../storage/realm.ts'
 import { alias, amongIds, searchPage } from '../../storage/search.ts'
 import * as shape from '../dto.ts'
+import { exampleIds } from '../examples.ts'
 import { from, operation } from '../operation.ts'
 import { subjectAnswer, subjectFields } from '../shared-types.ts'
 import { create } from './writing.ts'
@@ -61,7 +62,7 @@ export const createNewEndEntity = operation('POST /end-entities', {
   needs: { realm: 'CREATE_END_ENTITY' },
   living: true,
   body: CreateEndEntityRequestDto,
-  example: { realmId: '5d1f0a4e-8f4e-4b52-9a53-0f3f3f0a7c11', commonName: 'web-01', domains: ['web-01.example.org'] },
+  example: { body: { realmId: exampleIds.Realm, commonName: 'web-01', domains: ['web-01.example.org'] } },
   returns: [201, shape.sameAs('CreateEndEntityResponseDto', GetEndEntityResponseDto)],
   fails: [415, 422],
   handle: ({ em, caller, realm, body }) => {

@@ -15,6 +15,7 @@ import { Realm } from '../../storage/realm.ts'
 import { alias, searchPage, type Search } from '../../storage/search.ts'
 import type { Caller } from '../caller.ts'
 import { sameAs } from '../dto.ts'
+import { exampleIds } from '../examples.ts'
 import { from, operation } from '../operation.ts'
 import * as dtos from './policy-dtos.ts'
 import { mustBeSigners } from './policy-signers.ts'
@@ -48,10 +49,12 @@ export const createNewPolicy = operation('POST /policies', {
   living: true,
   body: dtos.CreatePolicyRequestDto,
   example: {
-    realmId: '5d1f0a4e-8f4e-4b52-9a53-0f3f3f0a7c11',
-    name: 'Web servers',
-    certificateProviderId: '0c6a1f0e-7f0b-4b53-9a53-0f3f3f0a7c12',
-    certificateProviderConfiguration: '{"templateSignerName":"SERVER"}',
+    body: {
+      realmId: exampleIds.Realm,
+      name: 'Web servers',
+      certificateProviderId: exampleIds.CertificateProvider,
+      certificateProviderConfiguration: '{"templateSignerName":"SERVER"}',
+    },
   },
   returns: [201, sameAs('CreatePolicyResponseDto', dtos.GetPolicyResponseDto)],
   fails: [415, 422],
@@ -165,7 +168,7 @@ export const updatePolicy = operation('PATCH /policies/:id', {
   needs: { target: 'UPDATE_POLICY' },
   living: true,
   body: dtos.UpdatePolicyRequestDto,
-  example: { requiresManualApproval: true, version: 1 },
+  example: { body: { requiresManualApproval: true, version: 1 } },
   returns: [200, sameAs('UpdatePolicyResponseDto', dtos.GetPolicyResponseDto)],
   fails: [409, 415, 422],
   handle: async ({ em, caller, target, provider, body }) => {

@@ -50,7 +50,7 @@ export const createNewRealm = operation('POST /realms', {
   summary: 'Create a realm',
   needs: 'CREATE_REALM',
   body: CreateRealmRequestDto,
-  example: { name: 'Office' },
+  example: { body: { name: 'Office' } },
   returns: [201, shape.sameAs('CreateRealmResponseDto', GetRealmResponseDto)],
   fails: [409, 415],
   handle: ({ em, caller, body: { name, mailingListId } }) => {
@@ -89,7 +89,7 @@ export const updateRealm = operation('PATCH /realms/:id', {
   needs: 'UPDATE_REALM',
   living: true,
   body: UpdateRealmRequestDto,
-  example: { name: 'Office', version: 1 },
+  example: { body: { name: 'Office', version: 1 } },
   returns: [200, shape.sameAs('UpdateRealmResponseDto', GetRealmResponseDto)],
   fails: [409, 415, 422],
   handle: async ({ em, target, body: { name, mailingListId } }) => {

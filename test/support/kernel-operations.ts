@@ -51,7 +51,7 @@ export const createThing = operation('POST /things', {
   summary: 'Make',
   needs: 'CREATE_REALM',
   body: CreateTestRealm,
-  example: { name: 'Office' },
+  example: { body: { name: 'Office' } },
   returns: [201, sameAs('CreateTestRealmResponse', TestRealm)],
   fails: [409, 415],
   handle: ({ em, body }) => em.create(Realm, { name: body.name }),

@@ -1,0 +1,31 @@
+// What the documentation shows: the ids of one imagined office, whose calls a test sends word for word.
+import type { Operation } from './operation.ts'
+
+/** The id of each resource of the imagined office, by the name of its entity. */
+export const exampleIds = {
+  Realm: '5d1f0a4e-8f4e-4b52-9a53-0f3f3f0a7c11',
+  CertificateProvider: '2c9d3f10-6a0b-4f57-8d7e-1b6f0a4f7c22',
+  Policy: '5f1c2a9e-3b52-4c8e-9a55-0d6f0a4f7c33',
+  EndEntity: 'b2f3d6a4-8c1e-4e57-8f0b-6f2f1f1a9d44',
+  CertRequest: '9e0c7b52-1d3f-4a68-b7c4-3a5e8d2f6b55',
+  Certificate: 'c4a8e1d7-5f2b-4c93-a6e0-7d1b9f3c2e66',
+  User: '7a3e5c19-2b8d-4f06-9c71-e4d0b6a8f377',
+  ApiClient: 'e6b1d4f8-9a27-4c35-8e5d-2f7c0a3b6d88',
+} as const
+
+/** A call as an operation's example tells it: path parameters, query parameters and body. */
+export interface Example {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+const isKnown = (name: string): name is keyof typeof exampleIds => Object.hasOwn(exampleIds, name)
+
+/** The whole example of an operation: ids in its path that load a resource are those of the office unless stated. */
+export const exampleOf = ({ on, example = {} }: Pick<Operation, 'on' | 'example'>): Required<Example> => {
+  const loaded = Object.values(on).filter(({ part }) => part === 'params')
+  const ids = loaded.map(({ member, entity: { name } }) => [member, isKnown(name) ? exampleIds[name] : ''] as const)
+  const { params = {}, query = {}, body } = example
+  return { params: { ...Object.fromEntries(ids), ...params }, query, body }
+}
