@@ -1,5 +1,6 @@
 // The alias of end entities at their first issue (contract 5.3).
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { comparable } from '../domain/end-entity-rules.ts'
 
 /** An end entity without an alias, and the one that it would get. */
 export interface AliasWish {
@@ -8,7 +9,7 @@ export interface AliasWish {
   readonly alias: string
 }
 
-const keyOf = ({ realmId, alias }: AliasWish): string => `alias/${realmId}/${alias.toLowerCase()}`
+const keyOf = ({ realmId, alias }: AliasWish): string => `alias/${realmId}/${comparable(alias)}`
 
 /** The first wish of each end entity, and of those for the same alias of a realm the first. */
 const withoutRivals = (wishes: readonly AliasWish[]): AliasWish[] => {
@@ -35,7 +36,7 @@ export const setAliases = async (em: EntityManager, all: readonly AliasWish[]): 
        from jsonb_to_recordset(?::jsonb) as wish(id uuid, "realmId" uuid, alias text)
       where end_entity.id = wish.id and end_entity.alias is null and not exists (
         select 1 from end_entity other
-         where other.realm_id = wish."realmId" and lower(other.alias) = lower(wish.alias) and not other.archived)`,
+         where other.realm_id = wish."realmId" and comparable(other.alias) = comparable(wish.alias) and not other.archived)`,
     [JSON.stringify(wishes)],
   )
 }

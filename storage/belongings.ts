@@ -6,8 +6,8 @@ import { Realm } from './realm.ts'
 
 /** The columns of what belongs to a policy and an end entity of a realm. */
 export const belongings = {
-  realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id').index(),
-  policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').index(),
+  realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id'),
+  policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id'),
   policyName: p
     .string()
     .formula(cols => `(select name from policy where id = ${cols['policyId']})`)

@@ -5,6 +5,7 @@ import type { RequestState, UserResponse } from '../domain/lifecycle.ts'
 import type { Place } from '../domain/permissions.ts'
 import { belongings } from './belongings.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './row.ts'
+import { newestFirst } from './search-columns.ts'
 
 const schema = defineEntity({
   name: 'CertRequest',
@@ -34,6 +35,8 @@ const schema = defineEntity({
     undelivered: p.boolean().default(false),
   },
   indexes: [
+    { name: 'cert_request_realm', expression: newestFirst('cert_request_realm', 'cert_request', 'realm_id') },
+    { name: 'cert_request_policy', expression: newestFirst('cert_request_policy', 'cert_request', 'policy_id') },
     {
       name: 'cert_request_open',
       expression: `create index cert_request_open on cert_request (realm_id, created_date desc) where cert_request_status in ('PENDING_APPROVAL', 'REQUIRES_EMAIL_VERIFICATION')`,

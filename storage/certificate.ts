@@ -7,6 +7,7 @@ import { CertRequest } from './cert-request.ts'
 import { belongings } from './belongings.ts'
 import { PrivateKey } from './private-key.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './row.ts'
+import { generatedKey, generatedText, newestFirst, trigrams } from './search-columns.ts'
 
 /** One subject alternative name as the contract answers it. */
 export interface SubjectAlternativeName {
@@ -22,7 +23,7 @@ const schema = defineEntity({
     ...archivable,
     ...belongings,
     certRequestId: () => p.oneToOne(CertRequest).mapToPk().fieldName('cert_request_id').owner(),
-    issuerCaId: () => p.manyToOne(Ca).mapToPk().fieldName('issuer_ca_id').nullable().index(),
+    issuerCaId: () => p.manyToOne(Ca).mapToPk().fieldName('issuer_ca_id').nullable(),
     privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable(),
     /** The certificate, DER. */
     der: p.blob().$type<Buffer>(),
@@ -50,14 +51,32 @@ const schema = defineEntity({
     revocationDate: p.datetime(3).nullable().onCreate(none),
     imported: p.boolean().default(false),
     selfSigned: p.boolean().default(false),
+    searchText: generatedText('certificate_text', [
+      'subject_dn',
+      'subject_common_name',
+      'serial_number',
+      'fingerprint',
+      'subject_alternative_names',
+    ]),
+    issuerKey: generatedKey('issuer_dn'),
   },
   uniques: [{ name: 'certificate_fingerprint', properties: ['fingerprint'] }],
   indexes: [
     { name: 'certificate_serial_number', properties: ['serialNumber'] },
-    { name: 'certificate_expiry', properties: ['realmId', 'validNotAfter'] },
+    { name: 'certificate_expiry', properties: ['realmId', 'archived', 'validNotAfter'] },
+    { name: 'certificate_newest', expression: newestFirst('certificate_newest', 'certificate') },
+    { name: 'certificate_realm', expression: newestFirst('certificate_realm', 'certificate', 'realm_id') },
+    { name: 'certificate_policy', expression: newestFirst('certificate_policy', 'certificate', 'policy_id') },
+    { name: 'certificate_search', expression: trigrams('certificate_search', 'certificate') },
+    { name: 'certificate_issuer_ca', properties: ['issuerCaId', 'archived'] },
+    { name: 'certificate_issuer', properties: ['issuerKey', 'archived'] },
+    { name: 'certificate_start', properties: ['archived', 'validNotBefore'] },
+    { name: 'certificate_end', properties: ['archived', 'validNotAfter', 'revocationDate'] },
+    { name: 'certificate_key', properties: ['archived', 'certPublicKeyAlgorithm', 'keyPairMode'] },
     {
-      name: 'certificate_newest',
-      expression: 'create index certificate_newest on certificate (created_date desc, id)',
+      name: 'certificate_revoked',
+      expression:
+        'create index certificate_revoked on certificate (archived, revocation_reason) where revocation_date is not null',
     },
   ],
 })

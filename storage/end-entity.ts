@@ -3,6 +3,17 @@ import type { GenericPair } from '../domain/end-entity-rules.ts'
 import type { Place } from '../domain/permissions.ts'
 import { Realm } from './realm.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './row.ts'
+import { generatedText, newestFirst, trigrams } from './search-columns.ts'
+
+/** What strategies look end entities up by (contract 5.3); the alias of archived ones as well. */
+const lookups = [
+  ['by_alias', 'alias'],
+  ['by_common_name', 'common_name'],
+  ['by_email', 'email'],
+  ['by_external_id', 'external_id'],
+  ['by_domain', '(domains[1])'],
+  ['by_ip', '(ips[1])'],
+] as const
 
 const schema = defineEntity({
   name: 'EndEntity',
@@ -10,7 +21,7 @@ const schema = defineEntity({
   properties: {
     ...audited,
     ...archivable,
-    realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id').index(),
+    realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id'),
     alias: p.string().length(1024).nullable().onCreate(none),
     commonName: p.string().length(64).nullable().onCreate(none),
     organization: p.string().length(64).nullable().onCreate(none),
@@ -22,6 +33,16 @@ const schema = defineEntity({
     ips: p.array().default([]),
     genericDtoList: p.json<GenericPair[]>(),
     userId: p.uuid().nullable().onCreate(none),
+    searchText: generatedText('end_entity_text', [
+      'alias',
+      'common_name',
+      'external_id',
+      'email',
+      'organization',
+      'organizational_unit',
+      'domains',
+      'ips',
+    ]),
   },
   uniques: [
     {
@@ -30,8 +51,16 @@ const schema = defineEntity({
     },
     {
       name: 'end_entity_alias',
-      expression: 'create unique index end_entity_alias on end_entity (realm_id, lower(alias)) where not archived',
+      expression: 'create unique index end_entity_alias on end_entity (realm_id, comparable(alias)) where not archived',
     },
+  ],
+  indexes: [
+    { name: 'end_entity_realm', expression: newestFirst('end_entity_realm', 'end_entity', 'realm_id') },
+    { name: 'end_entity_search', expression: trigrams('end_entity_search', 'end_entity') },
+    ...lookups.map(([name, column]) => ({
+      name: `end_entity_${name}`,
+      expression: `create index end_entity_${name} on end_entity (realm_id, comparable(${column}))`,
+    })),
   ],
 })
 

@@ -9,6 +9,7 @@ import { Certificate } from './certificate.ts'
 import { CertificateOrder, OrderItem } from './certificate-order.ts'
 import { CertificateProvider } from './certificate-provider.ts'
 import { EndEntity } from './end-entity.ts'
+import { EndEntityPassword } from './end-entity-password.ts'
 import { PermissionGrant } from './permission-grant.ts'
 import { Policy } from './policy.ts'
 import { PrivateKey } from './private-key.ts'
@@ -26,6 +27,7 @@ const entities = [
   CertificateOrder,
   CertificateProvider,
   EndEntity,
+  EndEntityPassword,
   OrderItem,
   PermissionGrant,
   Policy,
@@ -57,6 +59,8 @@ export const openStorage = ({ url, connections = 10 }: StorageOptions): Promise<
       snapshot: false,
       silent: true,
     },
+    // Functions are made by migrations alone.
+    schemaGenerator: { ignoreRoutines: true },
     debug: false,
   })
 

@@ -1,0 +1,48 @@
+// Looking end entities up by alias or by the field of a strategy (contract 5.3): many at once, each by an index.
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { EndEntityStrategy } from '../domain/enums.ts'
+
+/** Where a strategy finds its key; a subject DN is no column, so those with the common name are its candidates. */
+const columns = {
+  COMMON_NAME: 'common_name',
+  SUBJECT_DN: 'common_name',
+  EMAIL: 'email',
+  DOMAIN: '(domains[1])',
+  IP: '(ips[1])',
+  EXTERNAL_ID: 'external_id',
+} as const satisfies Record<Exclude<EndEntityStrategy, 'UUID'>, string>
+
+/** A strategy that looks end entities up by what names them. */
+export type LookupStrategy = keyof typeof columns
+
+/** Which end entities are looked at. */
+export interface LookupScope {
+  readonly realmId: string
+  readonly archived: boolean
+}
+
+const idsBy = async (
+  em: EntityManager,
+  column: string,
+  { realmId, archived, keys }: LookupScope & { keys: readonly string[] },
+): Promise<Map<string, string[]>> => {
+  const rows = await em.execute<{ key: string; id: string }[]>(
+    `select wanted.key, ee.id from jsonb_array_elements_text(?::jsonb) as wanted(key)
+       join end_entity ee on ee.realm_id = ? and comparable(ee.${column}) = comparable(wanted.key)
+      where ee.archived = ? order by ee.created_date, ee.id`,
+    [JSON.stringify([...new Set(keys)]), realmId, archived],
+  )
+  const grouped = Map.groupBy(rows, ({ key }) => key)
+  return new Map([...grouped].map(([key, found]) => [key, found.map(({ id }) => id)]))
+}
+
+/** The ids of the end entities with these aliases, by alias as it was asked for. */
+export const idsByAlias = (em: EntityManager, scope: LookupScope, aliases: readonly string[]) =>
+  idsBy(em, 'alias', { ...scope, keys: aliases })
+
+/** The ids of the end entities that a strategy's field leads to, by its value as it was asked for. */
+export const idsByField = (
+  em: EntityManager,
+  strategy: LookupStrategy,
+  scope: LookupScope & { readonly values: readonly string[] },
+) => idsBy(em, columns[strategy], { ...scope, keys: scope.values })
