@@ -51,23 +51,25 @@ const schema = defineEntity({
     revocationDate: p.datetime(3).nullable().onCreate(none),
     imported: p.boolean().default(false),
     selfSigned: p.boolean().default(false),
-    searchText: generatedText('certificate_text', [
-      'subject_dn',
-      'subject_common_name',
-      'serial_number',
-      'fingerprint',
-      'subject_alternative_names',
-    ]),
+    searchText: generatedText('certificate_text', ['subject_dn', 'subject_common_name', 'subject_alternative_names']),
     issuerKey: generatedKey('issuer_dn'),
   },
   uniques: [{ name: 'certificate_fingerprint', properties: ['fingerprint'] }],
   indexes: [
     { name: 'certificate_serial_number', properties: ['serialNumber'] },
     { name: 'certificate_expiry', properties: ['realmId', 'archived', 'validNotAfter'] },
-    { name: 'certificate_newest', expression: newestFirst('certificate_newest', 'certificate') },
+    {
+      name: 'certificate_newest',
+      // The last columns tell the status, so that a search for one steps over the others within the index.
+      expression:
+        'create index certificate_newest on certificate (archived, created_date desc, id, valid_not_after, revocation_date)',
+    },
     { name: 'certificate_realm', expression: newestFirst('certificate_realm', 'certificate', 'realm_id') },
     { name: 'certificate_policy', expression: newestFirst('certificate_policy', 'certificate', 'policy_id') },
-    { name: 'certificate_search', expression: trigrams('certificate_search', 'certificate') },
+    {
+      name: 'certificate_search',
+      expression: trigrams('certificate_search', 'certificate', "(serial_number || ' ' || fingerprint)"),
+    },
     { name: 'certificate_issuer_ca', properties: ['issuerCaId', 'archived'] },
     { name: 'certificate_issuer', properties: ['issuerKey', 'archived'] },
     { name: 'certificate_start', properties: ['archived', 'validNotBefore'] },
@@ -76,7 +78,7 @@ const schema = defineEntity({
     {
       name: 'certificate_revoked',
       expression:
-        'create index certificate_revoked on certificate (archived, revocation_reason) where revocation_date is not null',
+        'create index certificate_revoked on certificate (archived, revocation_reason, created_date desc, id) where revocation_date is not null',
     },
   ],
 })

@@ -4,12 +4,12 @@ import type { EndEntityStrategy } from '../domain/enums.ts'
 
 /** Where a strategy finds its key; a subject DN is no column, so those with the common name are its candidates. */
 const columns = {
-  COMMON_NAME: 'common_name',
-  SUBJECT_DN: 'common_name',
-  EMAIL: 'email',
-  DOMAIN: '(domains[1])',
-  IP: '(ips[1])',
-  EXTERNAL_ID: 'external_id',
+  COMMON_NAME: 'ee.common_name',
+  SUBJECT_DN: 'ee.common_name',
+  EMAIL: 'ee.email',
+  DOMAIN: '(ee.domains)[1]',
+  IP: '(ee.ips)[1]',
+  EXTERNAL_ID: 'ee.external_id',
 } as const satisfies Record<Exclude<EndEntityStrategy, 'UUID'>, string>
 
 /** A strategy that looks end entities up by what names them. */
@@ -28,7 +28,7 @@ const idsBy = async (
 ): Promise<Map<string, string[]>> => {
   const rows = await em.execute<{ key: string; id: string }[]>(
     `select wanted.key, ee.id from jsonb_array_elements_text(?::jsonb) as wanted(key)
-       join end_entity ee on ee.realm_id = ? and comparable(ee.${column}) = comparable(wanted.key)
+       join end_entity ee on ee.realm_id = ? and comparable(${column}) = comparable(wanted.key)
       where ee.archived = ? order by ee.created_date, ee.id`,
     [JSON.stringify([...new Set(keys)]), realmId, archived],
   )
@@ -38,7 +38,7 @@ const idsBy = async (
 
 /** The ids of the end entities with these aliases, by alias as it was asked for. */
 export const idsByAlias = (em: EntityManager, scope: LookupScope, aliases: readonly string[]) =>
-  idsBy(em, 'alias', { ...scope, keys: aliases })
+  idsBy(em, 'ee.alias', { ...scope, keys: aliases })
 
 /** The ids of the end entities that a strategy's field leads to, by its value as it was asked for. */
 export const idsByField = (

@@ -34,6 +34,14 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 /** A text as a pattern of `ilike` that finds it anywhere. */
 export const likeText = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
+/** A condition that finds a text anywhere in the search text of the listed table, which has lower case. */
+export const foundInText = (text: string): RawQueryFragment =>
+  raw(`${alias}.search_text like lower(?)`, [likeText(text)])
+
+/** A condition that keeps the row with this id; undefined when the text is none. */
+export const rowWithId = (text: string): RawQueryFragment | undefined =>
+  uuid.test(text) ? raw(`${alias}.id = ?::uuid`, [text]) : undefined
+
 const termCondition = ({
   text,
   in: expressions,
@@ -60,6 +68,10 @@ const orderOf = ({ page: { sort }, sortable, computed = {} }: Search<never>): Re
   return [...(order.length > 0 ? order : [{ createdDate: 'desc' }]), { id: 'asc' }]
 }
 
+/** The number of all rows, where the page itself tells it: it is the last one. */
+const totalOf = ({ page, size }: PageRequest, found: number): number | undefined =>
+  found < size && (found > 0 || page === 0) ? page * size + found : undefined
+
 /** Answers one page of the rows that satisfy the search. */
 export const searchPage = async <T extends object>(
   em: EntityManager,
@@ -74,8 +86,8 @@ export const searchPage = async <T extends object>(
   for (const condition of [...and, term && termCondition(term)])
     if (condition) query.andWhere(condition.sql, [...condition.params])
   query.orderBy(orderOf(search as Search<never>) as never).limit(page.size, page.page * page.size)
-  const [rows, total] = await query.getResultAndCount()
-  return pageOf(rows as unknown as T[], total, page)
+  const rows = (await query.getResult()) as unknown as T[]
+  return pageOf(rows, totalOf(page, rows.length) ?? (await query.getCount()), page)
 }
 
 /** A condition that keeps the rows with these ids. */

@@ -9,17 +9,17 @@ export class Migration20261121043213_search extends Migration {
     // Aliases and lookup keys compare without case and with white space collapsed (contract 5.3).
     this.addSql(`create function comparable(value text) returns text language sql immutable strict parallel safe
       return lower(btrim(regexp_replace(value, '\\s+', ' ', 'g')));`)
-    // What a simple search looks for, a line each: no search text holds a line end, so none is found across two fields.
+    // What a simple search looks for, in lower case, a line each: no search text holds a line end, so that none is found
+    // across two fields.
     this.addSql(`create function end_entity_text(alias varchar, common_name varchar, external_id varchar, email varchar,
         organization varchar, organizational_unit varchar, domains text[], ips text[])
       returns text language sql immutable parallel safe
-      return array_to_string(array[alias, common_name, external_id, email, organization, organizational_unit]::text[]
-        || domains || ips, chr(10));`)
-    this.addSql(`create function certificate_text(subject_dn text, subject_common_name text, serial_number varchar,
-        fingerprint varchar, subject_alternative_names jsonb)
+      return lower(array_to_string(array[alias, common_name, external_id, email, organization, organizational_unit]::text[]
+        || domains || ips, chr(10)));`)
+    this.addSql(`create function certificate_text(subject_dn text, subject_common_name text, subject_alternative_names jsonb)
       returns text language sql immutable parallel safe
-      return array_to_string(array[subject_dn, subject_common_name, serial_number, fingerprint]::text[]
-        || array(select san->>'value' from jsonb_array_elements(subject_alternative_names) san), chr(10));`)
+      return lower(array_to_string(array[subject_dn, subject_common_name]
+        || array(select san->>'value' from jsonb_array_elements(subject_alternative_names) san), chr(10)));`)
     // Stands for a text of any length in an index that is read in order.
     this.addSql(`create function text_key(value text) returns bigint language sql immutable strict parallel safe
       return hashtextextended(value, 0);`)
@@ -56,11 +56,17 @@ export class Migration20261121043213_search extends Migration {
     this.addSql(`drop index "certificate_realm_id_index";`)
     this.addSql(`drop index "certificate_expiry";`)
     this.addSql(
-      `alter table "certificate" add "search_text" text generated always as (certificate_text(subject_dn, subject_common_name, serial_number, fingerprint, subject_alternative_names)) stored not null, add "issuer_key" bigint generated always as (text_key(issuer_dn)) stored not null;`,
+      `alter table "certificate" add "search_text" text generated always as (certificate_text(subject_dn, subject_common_name, subject_alternative_names)) stored not null, add "issuer_key" bigint generated always as (text_key(issuer_dn)) stored not null;`,
+    )
+    this.addSql(`drop index "certificate_newest";`)
+    this.addSql(
+      `create index certificate_newest on certificate (archived, created_date desc, id, valid_not_after, revocation_date);`,
     )
     this.addSql(`create index certificate_realm on certificate (realm_id, archived, created_date desc, id);`)
     this.addSql(`create index certificate_policy on certificate (policy_id, archived, created_date desc, id);`)
-    this.addSql(`create index certificate_search on certificate using gin (search_text gin_trgm_ops);`)
+    this.addSql(
+      `create index certificate_search on certificate using gin (search_text gin_trgm_ops, (serial_number || ' ' || fingerprint) gin_trgm_ops);`,
+    )
     this.addSql(`create index "certificate_issuer_ca" on "certificate" ("issuer_ca_id", "archived");`)
     this.addSql(`create index "certificate_issuer" on "certificate" ("issuer_key", "archived");`)
     this.addSql(`create index "certificate_start" on "certificate" ("archived", "valid_not_before");`)
@@ -69,7 +75,7 @@ export class Migration20261121043213_search extends Migration {
       `create index "certificate_key" on "certificate" ("archived", "cert_public_key_algorithm", "key_pair_mode");`,
     )
     this.addSql(
-      `create index certificate_revoked on certificate (archived, revocation_reason) where revocation_date is not null;`,
+      `create index certificate_revoked on certificate (archived, revocation_reason, created_date desc, id) where revocation_date is not null;`,
     )
     this.addSql(`create index "certificate_expiry" on "certificate" ("realm_id", "archived", "valid_not_after");`)
 

@@ -1,0 +1,42 @@
+// The plans of the statements that one call sends.
+import type { MikroORM } from '@mikro-orm/postgresql'
+import type { Client } from 'pg'
+
+/** One statement of a call, and how the database runs it. */
+export interface Plan {
+  readonly text: string
+  /** The large tables that it reads from end to end. */
+  readonly sequential: readonly string[]
+}
+
+const large = /Seq Scan on (certificate|cert_request|end_entity|permission_grant)\b/g
+
+/** The statements that a call sends, with their values in place. */
+const statementsOf = async (orm: MikroORM, call: () => Promise<unknown>): Promise<string[]> => {
+  const logger = orm.config.getLogger()
+  const statements: string[] = []
+  const usual = logger.logQuery.bind(logger)
+  logger.logQuery = context =>
+    void statements.push(String((context as { formatted?: string }).formatted ?? context.query))
+  logger.setDebugMode(['query'])
+  await call()
+  logger.setDebugMode(false)
+  logger.logQuery = usual
+  return statements
+}
+
+/** Runs a call and explains each of its statements that reads. */
+export const explain = async (
+  { orm, client }: { orm: MikroORM; client: Client },
+  { name, call }: { name: string; call: () => Promise<unknown> },
+): Promise<Plan[]> => {
+  const statements = (await statementsOf(orm, call)).filter(statement => /^select/i.test(statement))
+  const plans: Plan[] = []
+  for (const statement of statements) {
+    const { rows } = await client.query<Record<string, string>>(`explain (analyze, costs off, timing off) ${statement}`)
+    const plan = rows.flatMap(row => Object.values(row)).join('\n')
+    const sequential = [...plan.matchAll(large)].map(([, table = '']) => table)
+    plans.push({ text: `## ${name}\n${statement}\n\n${plan}\n`, sequential })
+  }
+  return plans
+}

@@ -1,0 +1,75 @@
+// The columns of a certificate's row that its octets alone decide, for issued and imported ones alike.
+import type { CryptoAlgorithm } from '../domain/enums.ts'
+import type { SubjectAlternativeName } from './certificate.ts'
+
+/** What a certificate says; `pki` describes it in these words. */
+export interface CertificateFacts {
+  readonly der: Buffer
+  readonly serialNumber: string
+  readonly fingerprint: string
+  readonly subjectDn: string
+  readonly subjectCommonName: string | null
+  readonly issuerDn: string
+  readonly issuerCommonName: string | null
+  readonly validNotBefore: Date
+  readonly validNotAfter: Date
+  readonly cryptoAlgorithm: CryptoAlgorithm | null
+  readonly keySize: number | null
+  readonly namedCurve: string | null
+  readonly signatureAlgorithm: string
+  readonly sans: readonly Readonly<SubjectAlternativeName>[]
+  readonly keyUsages: readonly string[]
+  readonly extendedKeyUsages: readonly string[]
+  readonly crlDistributionPoints: readonly string[]
+  readonly ocspUrls: readonly string[]
+  readonly selfSigned: boolean
+}
+
+/** The columns of a certificate; the hash is that of its SubjectPublicKeyInfo. */
+export const certificateColumns = (certificate: CertificateFacts, publicKeyHash: string) => ({
+  der: certificate.der,
+  serialNumber: certificate.serialNumber,
+  fingerprint: certificate.fingerprint,
+  subjectDn: certificate.subjectDn,
+  subjectCommonName: certificate.subjectCommonName,
+  issuerDn: certificate.issuerDn,
+  issuerCommonName: certificate.issuerCommonName,
+  validNotBefore: certificate.validNotBefore,
+  validNotAfter: certificate.validNotAfter,
+  certPublicKeyAlgorithm: certificate.cryptoAlgorithm ?? ('RSA' as const),
+  certPublicKeySize: certificate.keySize,
+  publicKeyHash,
+  namedCurve: certificate.namedCurve,
+  signatureAlgorithm: certificate.signatureAlgorithm,
+  subjectAlternativeNames: [...certificate.sans],
+  keyUsages: [...certificate.keyUsages],
+  extendedKeyUsages: [...certificate.extendedKeyUsages],
+  crlDistributionPoints: [...certificate.crlDistributionPoints],
+  ocspUrls: [...certificate.ocspUrls],
+  selfSigned: certificate.selfSigned,
+})
+
+/** Whether PostgreSQL can hold a text: it takes neither NUL nor half of a surrogate pair. */
+export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
+const most = { der: 256 * 1024, serialNumber: 40, namedCurve: 32, signatureAlgorithm: 64 } as const
+
+const hasStorableDates = ({ validNotBefore, validNotAfter }: CertificateFacts): boolean =>
+  validNotBefore.getUTCFullYear() > 0 && validNotAfter.getUTCFullYear() > 0
+
+/** Whether the columns can hold what a stranger has put into a certificate. */
+export const isStorable = (certificate: CertificateFacts): boolean =>
+  certificate.der.length <= most.der &&
+  certificate.serialNumber.length <= most.serialNumber &&
+  (certificate.namedCurve ?? '').length <= most.namedCurve &&
+  certificate.signatureAlgorithm.length <= most.signatureAlgorithm &&
+  hasStorableDates(certificate) &&
+  [
+    certificate.subjectDn,
+    certificate.subjectCommonName ?? '',
+    certificate.issuerDn,
+    certificate.issuerCommonName ?? '',
+    ...certificate.sans.map(({ value }) => value),
+    ...certificate.crlDistributionPoints,
+    ...certificate.ocspUrls,
+  ].every(isStorableText)
