@@ -11,7 +11,32 @@ export const exampleIds = {
   Certificate: 'c4a8e1d7-5f2b-4c93-a6e0-7d1b9f3c2e66',
   User: '7a3e5c19-2b8d-4f06-9c71-e4d0b6a8f377',
   ApiClient: 'e6b1d4f8-9a27-4c35-8e5d-2f7c0a3b6d88',
+  Ca: '3d7f9b20-4e6a-4d18-b5c2-8a1e0f6d4c99',
+  CertificateOrder: 'order-8b4d2e60-7c1a-4f95-a3e8-5d0b9c6f1aaa',
 } as const
+
+/** The PKCS#10 request of the office's certificate request: P-256, CN=web-01, DNS web-01.example.org. */
+export const examplePkcs10 =
+  'MIH7MIGjAgEAMBExDzANBgNVBAMMBndlYi0wMTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABFFFQiyCeneW/gHanvx8tPAQb8xsfjzSEOm7dkQ9' +
+  'LDYjUIxm6bK3gDSqRZiHqRVHYwXSke9Q9Rls0iEkqrT9FJagMDAuBgkqhkiG9w0BCQ4xITAfMB0GA1UdEQQWMBSCEndlYi0wMS5leGFtcGxlLm9y' +
+  'ZzAKBggqhkjOPQQDAgNHADBEAiBjK9fCEhAFe8J0X/pfhJBHssbp4wXBLLQRZvytWU189QIgLSPxj+/y7bHw8r1AU35T99ET9rNcE4drbpxC1x8z' +
+  'v/Q='
+
+/** A certificate that was issued elsewhere: P-256, CN=web-02, DNS web-02.example.org, of CN=Elsewhere CA. */
+export const exampleCertificatePem = [
+  '-----BEGIN CERTIFICATE-----',
+  'MIIBozCCAUigAwIBAgIUSJXN76CZZQTTn52tqZFa3+tPEEcwCgYIKoZIzj0EAwIw',
+  'FzEVMBMGA1UEAwwMRWxzZXdoZXJlIENBMCAXDTI2MTEyMTA0NTQyNVoYDzIxMjYx',
+  'MDI4MDQ1NDI1WjARMQ8wDQYDVQQDDAZ3ZWItMDIwWTATBgcqhkjOPQIBBggqhkjO',
+  'PQMBBwNCAAQCiPoA9kdM6jLCljtBJdldymbHCpZX8ieE0cPeQh1f/YAav1DljTbf',
+  'dzYvuEbaU0KSVq1ta8exMc9wxQVRfiYoo3YwdDAdBgNVHREEFjAUghJ3ZWItMDIu',
+  'ZXhhbXBsZS5vcmcwEwYDVR0lBAwwCgYIKwYBBQUHAwEwHQYDVR0OBBYEFHjF2Lv7',
+  's/RwwDrvYiMtRSQkR/rlMB8GA1UdIwQYMBaAFEjxa17CAYfWZLU78XW7cCxri8Jw',
+  'MAoGCCqGSM49BAMCA0kAMEYCIQCIPhblVwkJZudoBtb6YAgxLtjdy6WaOAvCXShc',
+  '4fPNawIhAJDxgKg8vvOexXJPRBzG83JLwyOOg9VVFgw5rykkY0aq',
+  '-----END CERTIFICATE-----',
+  '',
+].join('\n')
 
 /** A call as an operation's example tells it: path parameters, query parameters and body. */
 export interface Example {

@@ -18,7 +18,8 @@ import type { Settings } from '../storage/settings.ts'
 
 /** What a new request brings. */
 export interface KeyInput {
-  readonly validFor: ValidFor
+  /** Null when a key is only examined. */
+  readonly validFor: ValidFor | null
   readonly keyPairMode: KeyPairMode
   readonly keyGenParamsDto: KeyGenParams | null
   /** DER. */

@@ -1,6 +1,7 @@
 // The plans of the statements that one call sends.
 import type { MikroORM } from '@mikro-orm/postgresql'
 import type { Client } from 'pg'
+import { sizes } from './search-fill.ts'
 
 /** One statement of a call, and how the database runs it. */
 export interface Plan {
@@ -9,7 +10,21 @@ export interface Plan {
   readonly sequential: readonly string[]
 }
 
-const large = /Seq Scan on (certificate|cert_request|end_entity|permission_grant)\b/g
+const large: Readonly<Record<string, number>> = {
+  certificate: sizes.certificates,
+  cert_request: sizes.certificates,
+  permission_grant: sizes.certificates,
+  end_entity: sizes.endEntities,
+}
+const scan = /Seq Scan on (\w+)[^(]*\(actual rows=([\d.]+) loops=(\d+)\)([^]*?)(?=->|\nPlanning)/g
+const removed = /Rows Removed by Filter: (\d+)/
+
+/** The large tables of which a plan reads most rows one after the other; a scan that soon has enough is none. */
+const sequentialScans = (plan: string): string[] =>
+  [...plan.matchAll(scan)].flatMap(([, table = '', rows, loops, rest = '']) => {
+    const read = (Number(rows) + Number(removed.exec(rest)?.[1] ?? 0)) * Number(loops)
+    return read > (large[table] ?? Infinity) / 2 ? [table] : []
+  })
 
 /** The statements that a call sends, with their values in place. */
 const statementsOf = async (orm: MikroORM, call: () => Promise<unknown>): Promise<string[]> => {
@@ -35,8 +50,7 @@ export const explain = async (
   for (const statement of statements) {
     const { rows } = await client.query<Record<string, string>>(`explain (analyze, costs off, timing off) ${statement}`)
     const plan = rows.flatMap(row => Object.values(row)).join('\n')
-    const sequential = [...plan.matchAll(large)].map(([, table = '']) => table)
-    plans.push({ text: `## ${name}\n${statement}\n\n${plan}\n`, sequential })
+    plans.push({ text: `## ${name}\n${statement}\n\n${plan}\n`, sequential: sequentialScans(plan) })
   }
   return plans
 }

@@ -37,6 +37,12 @@ export const initialStatus = (policy: {
   return policy.requiresManualApproval ? 'PENDING_APPROVAL' : 'APPROVED'
 }
 
+/** How many principals have to approve. */
+export const requiredApprovals = (request: { requiresManualApproval: boolean; dualControl: boolean }): 0 | 1 | 2 => {
+  if (request.dualControl) return 2
+  return request.requiresManualApproval ? 1 : 0
+}
+
 const mustBeLive = ({ archived }: RequestState): void => {
   if (archived) throw new Failure('ENTITY_ARCHIVED', 'The certificate request is archived.')
 }

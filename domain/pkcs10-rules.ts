@@ -1,6 +1,7 @@
 // Whether the names of a PKCS#10 request are those of its end entity (contract 5.4 step 9).
+import { canonicalDomain } from './address.ts'
 import type { EndEntityFields } from './end-entity-rules.ts'
-import type { FieldError } from './failure.ts'
+import type { EndEntityProperty } from './enums.ts'
 
 /** The names of a PKCS#10 request that are compared, attributes and alternative names of one kind together. */
 export interface Pkcs10Names {
@@ -13,27 +14,45 @@ export interface Pkcs10Names {
   readonly ips: readonly string[]
 }
 
-type NamesOf = (endEntity: EndEntityFields) => readonly (string | null)[]
+interface Counterpart {
+  readonly property: EndEntityProperty
+  /** The names of the end entity that this kind of name is looked for in. */
+  readonly of: (endEntity: EndEntityFields) => readonly (string | null)[]
+}
 
-/** The names of the end entity that each kind of name is looked for in. */
-const counterparts: Readonly<Record<keyof Pkcs10Names, NamesOf>> = {
-  commonNames: ({ commonName }) => [commonName],
-  organizations: ({ organization }) => [organization],
-  organizationalUnits: ({ organizationalUnit }) => [organizationalUnit],
-  countries: ({ country }) => [country],
-  emails: ({ email }) => [email],
-  // A common name that is a host name enters server certificates as a DNS name (contract 10.2).
-  domains: ({ domains, commonName }) => [...domains, commonName],
-  ips: ({ ips }) => ips,
+// A common name that is a host name enters server certificates as a DNS name (contract 10.2).
+const hostName = ({ commonName }: EndEntityFields): string | null =>
+  commonName !== null && canonicalDomain(commonName) !== null ? commonName : null
+
+const counterparts: Readonly<Record<keyof Pkcs10Names, Counterpart>> = {
+  commonNames: { property: 'COMMON_NAME', of: ({ commonName }) => [commonName] },
+  organizations: { property: 'ORGANIZATION', of: ({ organization }) => [organization] },
+  organizationalUnits: { property: 'ORGANIZATIONAL_UNIT', of: ({ organizationalUnit }) => [organizationalUnit] },
+  countries: { property: 'COUNTRY', of: ({ country }) => [country] },
+  emails: { property: 'EMAIL', of: ({ email }) => [email] },
+  domains: { property: 'DOMAIN', of: endEntity => [...endEntity.domains, hostName(endEntity)] },
+  ips: { property: 'IP', of: ({ ips }) => ips },
+}
+
+/** A name of a PKCS#10 request that is not one of its end entity. */
+export interface Mismatch {
+  readonly property: EndEntityProperty
+  /** What the end entity has instead, several names behind commas; null where it has none. */
+  readonly expected: string | null
+  readonly actual: string
+  readonly message: string
 }
 
 const fold = (text: string): string => text.trim().toLowerCase()
 
 /** The names that are not those of the end entity, without case; missing ones are fine. */
-export const namesAtOdds = (names: Pkcs10Names, endEntity: EndEntityFields): FieldError[] =>
+export const namesAtOdds = (names: Pkcs10Names, endEntity: EndEntityFields): Mismatch[] =>
   (Object.keys(counterparts) as (keyof Pkcs10Names)[]).flatMap(kind => {
-    const own = new Set(counterparts[kind](endEntity).map(name => name && fold(name)))
+    const { property, of } = counterparts[kind]
+    const own = of(endEntity).filter(name => name !== null)
+    const folded = new Set(own.map(fold))
+    const expected = own.length > 0 ? own.join(', ') : null
     return names[kind]
-      .filter(name => !own.has(fold(name)))
-      .map(name => ({ field: kind, message: `${name} is not a name of the end entity` }))
+      .filter(name => !folded.has(fold(name)))
+      .map(actual => ({ property, expected, actual, message: `${actual} is not a name of the end entity` }))
   })

@@ -21,6 +21,8 @@ export type KeyMember = 'keyGenParamsDto' | 'pkcs10ReqBase64' | 'publicKeyBase64
 export interface KeySource {
   /** What the key is; throws INVALID_PKCS10 or INVALID_PUBLIC_KEY when it cannot be read. */
   describe(): KeyFacts
+  /** Throws INVALID_PKCS10 when the signature of the PKCS#10 request does not prove that its sender holds the key. */
+  checkProof(): void
   /** Throws WEAK_KEY. */
   checkStrength(): void
   /** The names beside the key in a PKCS#10 request, else null. */
@@ -54,7 +56,8 @@ export interface RequestCase {
     readonly userId?: string | null | undefined
   }
   readonly request: {
-    readonly validFor: ValidFor
+    /** Null when a key is examined before anybody asks for a period. */
+    readonly validFor: ValidFor | null
     readonly keyPairMode: KeyPairMode
     /** The members of the request that are there. */
     readonly present: readonly KeyMember[]
@@ -83,6 +86,7 @@ export const generatedKey = (
   able: Capabilities = everything,
 ): KeySource => ({
   describe: () => factsOf(keySpecOf(params, restrictions, able)),
+  checkProof: () => undefined,
   checkStrength: () => undefined,
   names: () => null,
 })
@@ -93,7 +97,8 @@ const refuse: (...failure: ConstructorParameters<typeof Failure>) => never = (..
   throw new Failure(...failure)
 }
 
-const oneRealm: Check = ({ realm, policy, endEntity }) => {
+/** Throws unless policy and end entity are of one realm and nothing is archived: else nothing more can be judged. */
+export const checkBelonging: Check = ({ realm, policy, endEntity }) => {
   if (policy.realmId !== endEntity.realmId) refuse('REALM_MISMATCH', 'Policy and end entity are of different realms.')
   if (realm.archived || policy.archived || endEntity.archived) refuse('ENTITY_ARCHIVED')
 }
@@ -121,12 +126,18 @@ const ownerOfUser: Check = ({ endEntity, request, mail }) => {
 }
 
 const period: Check = ({ policy, request: { validFor }, now, caNotAfter }) => {
+  if (validFor === null) return
   if (!policy.allowedValidForValues.includes(validFor)) refuse('VALID_FOR_NOT_ALLOWED')
   if (caNotAfter && validity(validFor, now, 0).notAfter > caNotAfter)
     refuse('VALID_FOR_NOT_ALLOWED', 'The certificate would outlive its CA.')
 }
 
 const readableKey: Check = ({ key }) => void key.describe()
+
+const provenKey: Check = request => {
+  request.key.checkProof()
+  readableKey(request)
+}
 
 const cryptoRestrictions: Check = ({ policy, key, capabilities }) =>
   checkCryptoRestrictions(policy.cryptoRestrictions, key.describe(), capabilities)
@@ -154,7 +165,12 @@ const wildcards: Check = ({ policy, endEntity: { domains, commonName } }) => {
 const pkcs10Names: Check = ({ key, endEntity }) => {
   const names = key.names()
   const odds = names ? namesAtOdds(names, endEntity) : []
-  if (odds.length > 0) refuse('PKCS10_MISMATCH', undefined, odds)
+  if (odds.length > 0)
+    refuse(
+      'PKCS10_MISMATCH',
+      undefined,
+      odds.map(({ property, message }) => ({ field: property, message })),
+    )
 }
 
 const templateNeeds: Check = ({ template, endEntity, key }) => {
@@ -178,11 +194,11 @@ const uniqueness: Check = ({ policy, latestActive, now }) => {
 
 /** The checks in the order of the contract, and whether each can be made of a key that cannot be read. */
 const checks: readonly { readonly check: Check; readonly ofKey?: true }[] = [
-  { check: oneRealm },
+  { check: checkBelonging },
   { check: keyPairMode },
   { check: ownerOfUser },
   { check: period },
-  { check: readableKey },
+  { check: provenKey },
   { check: cryptoRestrictions, ofKey: true },
   { check: keyStrength, ofKey: true },
   { check: endEntityRules },

@@ -48,6 +48,10 @@ export function decodePem(text: string): PemBlock[] {
   })
 }
 
+/** Whether the text has more blocks than so many; nothing is decoded. */
+export const hasMoreBlocks = (text: string, most: number): boolean =>
+  text.matchAll(begin).drop(most).next().done !== true
+
 function bareBlock(text: string): PemBlock[] {
   const der = findBase64(text)
   return der && der.length > 0 ? [{ label: '', der }] : []

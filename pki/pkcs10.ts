@@ -84,7 +84,8 @@ function readSans(attributes: readonly Attribute[]): SubjectAlternativeName[] {
   return value ? readSubjectAlternativeNames(readSequence(value).map(readExtension)) : []
 }
 
-const namesOfInterest = (name: Name): Pkcs10Subject => ({
+/** The attributes of a subject name that an end entity has as well. */
+export const namesOfInterest = (name: Name): Pkcs10Subject => ({
   commonNames: attributeTexts(name, 'CN'),
   organizations: attributeTexts(name, 'O'),
   organizationalUnits: attributeTexts(name, 'OU'),
@@ -123,10 +124,15 @@ export function parsePkcs10(der: Buffer): Pkcs10Description {
   }
 }
 
-/** As parsePkcs10, and the signature must be right: proof that the sender holds the key; Failure INVALID_PKCS10. */
+/** The signature is right, which proves that the sender holds the key; else Failure INVALID_PKCS10. */
+export function mustBeProven({ signatureValid }: Pick<Pkcs10Description, 'signatureValid'>): void {
+  if (!signatureValid) throw new Failure('INVALID_PKCS10', 'The signature of the PKCS#10 request is wrong')
+}
+
+/** As parsePkcs10, and the signature must be right; Failure INVALID_PKCS10. */
 export function checkPkcs10(der: Buffer): Pkcs10Description {
   const description = parsePkcs10(der)
-  if (!description.signatureValid) throw new Failure('INVALID_PKCS10', 'The signature of the PKCS#10 request is wrong')
+  mustBeProven(description)
   return description
 }
 

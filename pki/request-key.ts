@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { KeyFacts } from '../domain/key-rules.ts'
 import type { KeySource } from '../domain/request-rules.ts'
 import { checkKeyStrength } from './key-strength.ts'
-import { checkPkcs10, type Pkcs10Description } from './pkcs10.ts'
+import { mustBeProven, parsePkcs10, type Pkcs10Description } from './pkcs10.ts'
 import { describePublicKey } from './public-key.ts'
 
 /** A key source whose public key (DER SubjectPublicKeyInfo) is there already. */
@@ -30,13 +30,14 @@ const namesOf = ({ subject, sans }: Pkcs10Description) => {
   }
 }
 
-/** The key of a DER PKCS#10 request, whose signature must be right (INVALID_PKCS10). */
+/** The key of a DER PKCS#10 request (INVALID_PKCS10). */
 export const pkcs10Key = (der: Buffer): BroughtKey => {
   let read: Pkcs10Description | undefined
-  const description = () => (read ??= checkPkcs10(der))
+  const description = () => (read ??= parsePkcs10(der))
   return {
     spki: () => description().publicKeySpki,
     describe: () => factsOf(description().publicKeySpki),
+    checkProof: () => mustBeProven(description()),
     checkStrength: () => checkKeyStrength(description().publicKeySpki),
     names: () => namesOf(description()),
   }
@@ -46,6 +47,7 @@ export const pkcs10Key = (der: Buffer): BroughtKey => {
 export const bareKey = (spki: Buffer): BroughtKey => ({
   spki: () => spki,
   describe: () => factsOf(spki),
+  checkProof: () => undefined,
   checkStrength: () => checkKeyStrength(spki),
   names: () => null,
 })

@@ -38,12 +38,12 @@ const withinText =
     return raw(`(${sql} and ${condition})`, [...params, likeText(value)])
   }
 
-const contains = (name: string): Condition => withinText(`${column(name)} ilike ?`)
+const contains = (name: string): Condition => withinText(`lower(${column(name)}) like lower(?)`)
 
 const containsSan = (type: 'EMAIL' | 'DNS' | 'IP'): Condition =>
   withinText(
     `exists (select 1 from jsonb_array_elements(${column('subject_alternative_names')}) san
-      where san->>'type' = '${type}' and san->>'value' ilike ?)`,
+      where san->>'type' = '${type}' and lower(san->>'value') like lower(?))`,
   )
 
 // There are few different issuers among many certificates: stepping from one key to the next finds them all.

@@ -1,6 +1,6 @@
 // The types of certificate requests (contract 6.4).
 import { z } from 'zod'
-import { CertRequestStatus, KeyPairMode, ValidFor } from '../../domain/enums.ts'
+import { CertRequestStatus, CryptoAlgorithm, KeyPairMode, ValidFor } from '../../domain/enums.ts'
 import {
   ArchiveInfo,
   Base64,
@@ -8,15 +8,26 @@ import {
   enumOf,
   idsOf,
   listOf,
+  Long,
   maybe,
+  MaybeText,
   Metadata,
   nullable,
+  pageDto,
   sameAs,
+  setOf,
   Timestamp,
   Uuid,
   withDefault,
 } from '../dto.ts'
-import { BatchItemError, KeyGenParamsDto, UserResponseDto } from '../shared-types.ts'
+import {
+  ApiErrorValue,
+  BatchItemError,
+  EndEntityPropertyValue,
+  KeyGenParamsDto,
+  subjectAnswer,
+  UserResponseDto,
+} from '../shared-types.ts'
 
 const status = enumOf(CertRequestStatus, 'CertRequestStatus')
 const validFor = enumOf(ValidFor, 'ValidFor')
@@ -58,6 +69,63 @@ export const GetCertReqResponseDto = dto('GetCertReqResponseDto', {
 })
 
 export const CreateCertReqResponseDto = sameAs('CreateCertReqResponseDto', GetCertReqResponseDto)
+
+export const GetCertReqResponseDtoPage = pageDto('GetCertReqResponseDtoPage', GetCertReqResponseDto)
+
+export const CertReqSearchRequestDto = dto('CertReqSearchRequestDto', {
+  realmId: Uuid,
+  simpleSearchTerm: MaybeText(),
+  policyId: maybe(Uuid),
+  endEntityId: maybe(Uuid),
+  certRequestIds: maybe(idsOf()),
+  certRequestStatuses: maybe(setOf(status)),
+  createdBy: maybe(Uuid),
+  archived: withDefault(z.boolean(), false),
+})
+
+const GetPendingCertReqResponseDto = dto('GetPendingCertReqResponseDto', {
+  id: Uuid,
+  policyId: Uuid,
+  endEntityId: Uuid,
+  policyName: z.string(),
+  endEntityCommonName: nullable(z.string()),
+  certRequestStatus: status,
+  approvals: Long,
+  requiredApprovals: Long,
+  metadata: Metadata,
+})
+
+export const GetPendingCertReqResponseDtoPage = pageDto(
+  'GetPendingCertReqResponseDtoPage',
+  GetPendingCertReqResponseDto,
+)
+
+export const CertReqSearchByPkcs10 = dto('CertReqSearchByPkcs10', { pkcs10ReqBase64: Base64 })
+
+export const ExaminePkcs10RequestRequestDto = dto('ExaminePkcs10RequestRequestDto', {
+  policyId: Uuid,
+  endEntityId: Uuid,
+  pkcs10ReqBase64: Base64,
+})
+
+export const ExaminePkcs10RequestResponseDto = dto('ExaminePkcs10RequestResponseDto', {
+  valid: z.boolean(),
+  signatureValid: z.boolean(),
+  subjectDn: z.string(),
+  subject: z.object(subjectAnswer),
+  cryptoAlgorithm: nullable(enumOf(CryptoAlgorithm, 'CryptoAlgorithm')),
+  keySize: nullable(Long),
+  namedCurve: nullable(z.string()),
+  mismatches: z.array(
+    z.object({
+      property: EndEntityPropertyValue,
+      expected: nullable(z.string()),
+      actual: nullable(z.string()),
+      message: z.string(),
+    }),
+  ),
+  policyViolations: z.array(z.object({ apiError: ApiErrorValue, message: z.string() })),
+})
 
 export const CreateMultipleCertReqRequestDto = dto('CreateMultipleCertReqRequestDto', {
   policyId: Uuid,

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { Failure, type ApiError } from '../../domain/failure.ts'
+import { issueStep, mustBeOrderable } from '../../domain/issue-rules.ts'
 import {
   approved,
   certStatusAt,
@@ -8,6 +9,7 @@ import {
   declined,
   initialStatus,
   isWaiting,
+  requiredApprovals,
   type RequestState,
 } from '../../domain/lifecycle.ts'
 import { CertRequestStatus, valuesOf } from '../../domain/enums.ts'
@@ -66,33 +68,160 @@ test.each(valuesOf(CertRequestStatus))('a request in state %s can be declined on
 test('an archived request cannot be declined', () =>
   expect(outcome(() => declined(state({ archived: true })))).toBe('ENTITY_ARCHIVED'))
 
+test.each<[boolean, boolean, number]>([
+  [false, false, 0],
+  [true, false, 1],
+  [true, true, 2],
+])('manual approval %s under dual control %s takes %i approvals', (requiresManualApproval, dualControl, approvals) =>
+  expect(requiredApprovals({ requiresManualApproval, dualControl })).toBe(approvals),
+)
+
+/** What happens to a request: who does it, and whether issuing ends with a certificate. */
 interface Step {
-  readonly action: 'APPROVE' | 'DECLINE'
+  readonly event: Event
   readonly by: string
+  readonly succeeds: boolean
+}
+type Change = Partial<Pick<RequestState, 'status' | 'archived' | 'approverIds'>>
+
+const issueState = ({ status, archived }: RequestState) => ({
+  certRequestStatus: status,
+  archived,
+  ordered: false,
+  issuing: false,
+  undelivered: false,
+})
+const issued: CertRequestStatus = 'ISSUED'
+
+/** The events of contract 4.1 as `domain` decides them; a refusal is thrown. */
+const events = {
+  APPROVE: (at: RequestState, { by }: Step) => ({
+    status: decided(at, 'APPROVE', by),
+    approverIds: [...at.approverIds, by],
+  }),
+  DECLINE: (at: RequestState, { by }: Step) => ({ status: decided(at, 'DECLINE', by) }),
+  ISSUE: (at: RequestState, { succeeds }: Step) => {
+    expect(issueStep(issueState(at))).toBe('ISSUE')
+    return succeeds ? { status: issued } : {}
+  },
+  ORDER: (at: RequestState, { succeeds }: Step) => {
+    mustBeOrderable(issueState(at))
+    return succeeds && at.status === 'APPROVED' ? { status: issued } : {}
+  },
+  ARCHIVE: () => ({ archived: true }),
+  UNARCHIVE: () => ({ archived: false }),
+} as const satisfies Record<string, (at: RequestState, step: Step) => Change>
+type Event = keyof typeof events
+
+type Outcome = CertRequestStatus | ApiError
+const twice = ['ALREADY_APPROVED_BY_PRINCIPAL', 'SELF_APPROVAL_NOT_ALLOWED'] as const
+
+/** The table of contract 4.1 and 4.2, written down once more: what each event may come to; absent: INVALID_STATE. */
+const table: Readonly<Record<CertRequestStatus, Partial<Record<Event, readonly Outcome[]>>>> = {
+  REQUIRES_EMAIL_VERIFICATION: { DECLINE: ['DECLINED'], ORDER: ['REQUIRES_EMAIL_VERIFICATION'] },
+  PENDING_APPROVAL: {
+    APPROVE: ['PENDING_APPROVAL', 'APPROVED', ...twice],
+    DECLINE: ['DECLINED'],
+    ORDER: ['PENDING_APPROVAL'],
+  },
+  APPROVED: { ISSUE: ['APPROVED', 'ISSUED'], ORDER: ['APPROVED', 'ISSUED'] },
+  DECLINED: {},
+  ISSUED: { ISSUE: ['ALREADY_ISSUED'], ORDER: ['ALREADY_ISSUED'] },
 }
 
-const walk = (start: RequestState, steps: readonly Step[]): RequestState =>
-  steps.reduce((at, { action, by }) => {
-    const next = outcome(() => decided(at, action, by))
-    if (!(next in CertRequestStatus)) return at
-    const approverIds = action === 'APPROVE' ? [...at.approverIds, by] : at.approverIds
-    return { ...at, status: next as CertRequestStatus, approverIds }
-  }, start)
+const expected = ({ status, archived }: RequestState, event: Event): readonly Outcome[] => {
+  if (event === 'ARCHIVE' || event === 'UNARCHIVE') return [status]
+  return archived ? ['ENTITY_ARCHIVED'] : (table[status][event] ?? ['INVALID_STATE'])
+}
 
-const principals = fc.constantFrom('creator', 'a', 'b', 'c')
-const steps = fc.array(fc.record({ action: fc.constantFrom('APPROVE' as const, 'DECLINE' as const), by: principals }))
-const starts = fc.record({ dualControl: fc.boolean(), requesterMayApprove: fc.boolean() })
+/** One step, held against the table: a refusal changes nothing. */
+const stepOn = (at: RequestState, step: Step): RequestState => {
+  let next = at
+  const came = outcome(() => {
+    next = { ...at, ...events[step.event](at, step) }
+    return next.status
+  })
+  expect(expected(at, step.event)).toContain(came)
+  return next
+}
 
-test('no walk approves without enough principals, and nothing leaves an end', () => {
+const flags = fc.record({
+  requiresEmailVerification: fc.boolean(),
+  requiresManualApproval: fc.boolean(),
+  dualControl: fc.boolean(),
+  requesterMayApprove: fc.boolean(),
+})
+type Flags = typeof flags extends fc.Arbitrary<infer F> ? F : never
+const steps = fc.array(
+  fc.record({
+    event: fc.constantFrom(...(Object.keys(events) as Event[])),
+    by: fc.constantFrom('creator', 'a', 'b', 'c'),
+    succeeds: fc.boolean(),
+  }),
+  { maxLength: 30 },
+)
+
+/** A walk from the creation, all states that it comes through. */
+const walk = ({ requiresEmailVerification, ...rest }: Flags, taken: readonly Step[]): RequestState[] => {
+  const manual = rest.requiresManualApproval
+  const first = state({
+    ...rest,
+    dualControl: manual && rest.dualControl,
+    status: initialStatus({ requiresEmailVerification, requiresManualApproval: manual }),
+  })
+  const states = [first]
+  for (const step of taken) states.push(stepOn(states.at(-1) ?? first, step))
+  return states
+}
+
+const runs = { numRuns: 2000 }
+
+test('no walk leaves the table of the contract', () => {
+  const seen = new Set<CertRequestStatus>()
   fc.assert(
-    fc.property(starts, steps, steps, (flags, first, second) => {
-      const middle = walk(state(flags), first)
-      const end = walk(middle, second)
-      const approvers = new Set(end.approverIds)
-      if (end.status === 'APPROVED') expect(approvers.size).toBeGreaterThanOrEqual(flags.dualControl ? 2 : 1)
-      if (flags.dualControl || !flags.requesterMayApprove) expect(approvers.has('creator')).toBe(false)
-      if (!isWaiting(middle.status)) expect(end.status).toBe(middle.status)
-      expect(['PENDING_APPROVAL', 'APPROVED', 'DECLINED']).toContain(end.status)
+    fc.property(flags, steps, (given, taken) => {
+      for (const { status } of walk(given, taken)) seen.add(status)
+    }),
+    runs,
+  )
+  expect([...seen].toSorted()).toEqual(valuesOf(CertRequestStatus).toSorted())
+})
+
+test('no walk approves without enough principals, none of them its creator where that is forbidden', () => {
+  let approvals = 0
+  fc.assert(
+    fc.property(flags, steps, (given, taken) => {
+      for (const at of walk({ ...given, requiresManualApproval: true, requiresEmailVerification: false }, taken)) {
+        const approvers = new Set(at.approverIds)
+        if (at.dualControl || !at.requesterMayApprove) expect(approvers.has('creator')).toBe(false)
+        if (at.status !== 'APPROVED' && at.status !== 'ISSUED') continue
+        expect(approvers.size).toBeGreaterThanOrEqual(requiredApprovals(at))
+        approvals += 1
+      }
+    }),
+    runs,
+  )
+  expect(approvals).toBeGreaterThan(0)
+})
+
+const mayFollow: Readonly<Record<CertRequestStatus, readonly CertRequestStatus[]>> = {
+  REQUIRES_EMAIL_VERIFICATION: ['DECLINED'],
+  PENDING_APPROVAL: ['APPROVED', 'DECLINED'],
+  APPROVED: ['ISSUED'],
+  DECLINED: [],
+  ISSUED: [],
+}
+
+test('nothing leaves an end, and nothing moves while it is archived', () => {
+  fc.assert(
+    fc.property(flags, steps, (given, taken) => {
+      const states = walk(given, taken)
+      for (const [index, at] of states.slice(1).entries()) {
+        const before = states[index]
+        if (!before || before.status === at.status) continue
+        expect(before.archived).toBe(false)
+        expect(mayFollow[before.status]).toContain(at.status)
+      }
     }),
   )
 })

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { endEntityFields } from '../../domain/end-entity-rules.ts'
 import { Failure, type ApiError } from '../../domain/failure.ts'
 import type { KeyFacts } from '../../domain/key-rules.ts'
-import type { Pkcs10Names } from '../../domain/pkcs10-rules.ts'
+import { namesAtOdds, type Pkcs10Names } from '../../domain/pkcs10-rules.ts'
 import { checkRequest, generatedKey, refusalsOf, type KeySource, type RequestCase } from '../../domain/request-rules.ts'
 
 const realmId = '5d1f0a4e-0000-4000-8000-000000000001'
@@ -36,14 +36,22 @@ const base: RequestCase = {
 
 type Change = { [K in keyof RequestCase]?: Partial<RequestCase[K]> | null }
 
+/** Whether a value of a change stands for single members, not for the whole. */
+const isMembers = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !(value instanceof Date)
+
 const requestWith = (change: Change): RequestCase => {
-  const merged: Record<string, unknown> = { ...base }
-  for (const [key, value] of Object.entries(change)) {
-    const old = merged[key]
-    const plain = value === null || value instanceof Date || typeof value !== 'object' || old === null
-    merged[key] = plain ? value : { ...(old as object), ...value }
-  }
-  return merged as unknown as RequestCase
+  const all: Record<string, unknown> = { ...base }
+  for (const [key, value] of Object.entries(change))
+    all[key] = isMembers(value) && isMembers(all[key]) ? { ...all[key], ...value } : value
+  return all as unknown as RequestCase
+}
+
+const merged = (...changes: readonly Change[]): Change => {
+  const all: Record<string, unknown> = {}
+  for (const [key, value] of changes.flatMap(change => Object.entries(change)))
+    all[key] = isMembers(value) ? { ...(all[key] as object), ...value } : value
+  return all
 }
 
 const refusal = (change: Change): ApiError | null => {
@@ -71,7 +79,13 @@ const throwing = (code: ApiError) => () => {
 }
 const brought = (members: Partial<KeySource> = {}): Change => ({
   request: { keyPairMode: 'PKCS10', present: ['pkcs10ReqBase64'] },
-  key: { describe: () => ecKey, checkStrength: () => undefined, names: () => noNames, ...members },
+  key: {
+    describe: () => ecKey,
+    checkProof: () => undefined,
+    checkStrength: () => undefined,
+    names: () => noNames,
+    ...members,
+  },
 })
 const naming = (names: Partial<Pkcs10Names>): Change => brought({ names: () => ({ ...noNames, ...names }) })
 const star = endEntityFields({ commonName: 'web', domains: ['*.example'] })
@@ -95,6 +109,7 @@ const cases: [string, Change, ApiError | null][] = [
   ['a CA that ends before', { caNotAfter: inDays(100) }, 'VALID_FOR_NOT_ALLOWED'],
   ['a CA that ends at the same second', { caNotAfter: new Date('2031-07-31T09:59:59Z') }, null],
   ['a CA that ends a second before', { caNotAfter: new Date('2031-07-31T09:59:58Z') }, 'VALID_FOR_NOT_ALLOWED'],
+  ['a request signed by another', brought({ checkProof: throwing('INVALID_PKCS10') }), 'INVALID_PKCS10'],
   ['an unreadable request', brought({ describe: throwing('INVALID_PKCS10') }), 'INVALID_PKCS10'],
   ['an unreadable key', brought({ describe: throwing('INVALID_PUBLIC_KEY') }), 'INVALID_PUBLIC_KEY'],
   ['a curve of the past', brought({ describe: () => ({ ...ecKey, namedCurve: 'x' }) }), 'CRYPTO_RESTRICTION_VIOLATION'],
@@ -111,6 +126,11 @@ const cases: [string, Change, ApiError | null][] = [
   ['an allowed wildcard', { endEntity: star, policy: { wildcardAllowed: true } }, null],
   ['the same names in other case', naming({ commonNames: ['WEB-01'], domains: ['Web.Example'] }), null],
   ['the common name as a DNS name', naming({ domains: ['web-01'] }), null],
+  [
+    'a common name that is no host name as a DNS name',
+    merged(naming({ domains: ['jane doe'] }), { endEntity: { commonName: 'Jane Doe' } }),
+    'PKCS10_MISMATCH',
+  ],
   ['another common name', naming({ commonNames: ['web-02'] }), 'PKCS10_MISMATCH'],
   ['another organization', naming({ organizations: ['x'] }), 'PKCS10_MISMATCH'],
   ['another unit', naming({ organizationalUnits: ['x'] }), 'PKCS10_MISMATCH'],
@@ -135,29 +155,86 @@ const cases: [string, Change, ApiError | null][] = [
 
 test.each(cases)('a request with %s', (_, change, code) => expect(refusal(change)).toBe(code))
 
-test('the first refusal is that of the earliest check', () => {
-  const everyFault: [Change, ApiError][] = [
-    [{ endEntity: { realmId: 'other' } }, 'REALM_MISMATCH'],
-    [{ request: { present: [] } }, 'VALIDATION_FAILED'],
-    [{ request: { validFor: 'ONE_DAY' } }, 'VALID_FOR_NOT_ALLOWED'],
-    [{ key: { describe: () => ({ ...ecKey, cryptoAlgorithm: 'EDDSA' }) } }, 'CRYPTO_RESTRICTION_VIOLATION'],
-    [{ keyCompromised: true }, 'WEAK_KEY'],
-    [{ policy: { endEntityStrategy: 'IP' } }, 'END_ENTITY_RULE_VIOLATION'],
-    [{ endEntity: { domains: ['*.example'] } }, 'WILDCARD_NOT_ALLOWED'],
-    [{ key: { names: () => ({ ...noNames, commonNames: ['x'] }) } }, 'PKCS10_MISMATCH'],
-  ]
-  const expected = everyFault.map(([, code]) => code)
-  const merged = everyFault.reduce((all, [change]) => {
-    const next: Record<string, unknown> = { ...all }
-    for (const [key, value] of Object.entries(change))
-      next[key] = typeof value === 'object' ? { ...(next[key] as object), ...value } : value
-    return next
-  }, {} as Change)
-  expect(refusal(merged)).toBe('REALM_MISMATCH')
-  expect(refusalsOf(requestWith(merged)).map(({ code }) => code)).toEqual(expected)
+const caught = (change: Change): Failure => {
+  try {
+    checkRequest(requestWith(change))
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('Nothing was refused.')
+}
+
+const edwards = { allowedCryptoAlgorithms: ['EDDSA' as const] }
+const need = [{ message: 'The template needs a DNS name' }]
+
+/** A fault for each check of contract 5.4, in the order of the contract; none of them mends another. */
+const faults: readonly [string, Change, ApiError][] = [
+  ['1 realm', { endEntity: { realmId: 'other' } }, 'REALM_MISMATCH'],
+  ['1 archived', { policy: { archived: true } }, 'ENTITY_ARCHIVED'],
+  ['2 mode', { policy: { allowedKeyPairModes: ['SERVER_GEN'] } }, 'KEY_PAIR_MODE_NOT_ALLOWED'],
+  ['2 key source', { request: { present: [] } }, 'VALIDATION_FAILED'],
+  ['3 period', { request: { validFor: 'ONE_DAY' } }, 'VALID_FOR_NOT_ALLOWED'],
+  ['4 signature', { key: { checkProof: throwing('INVALID_PKCS10') } }, 'INVALID_PKCS10'],
+  ['5 kind of key', { policy: { cryptoRestrictions: edwards } }, 'CRYPTO_RESTRICTION_VIOLATION'],
+  ['6 strength', { keyCompromised: true }, 'WEAK_KEY'],
+  ['7 rules', { policy: { endEntityStrategy: 'EXTERNAL_ID' } }, 'END_ENTITY_RULE_VIOLATION'],
+  ['8 wildcard', { endEntity: { domains: ['*.example'] } }, 'WILDCARD_NOT_ALLOWED'],
+  ['9 names', { key: { names: () => ({ ...noNames, commonNames: ['x'] }) } }, 'PKCS10_MISMATCH'],
+  ['10 template', { template: { needs: () => need } }, 'END_ENTITY_RULE_VIOLATION'],
+  ['11 address', { ...mailed, endEntity: { email: null } }, 'EMAIL_MISSING'],
+  ['11 mail', { ...mailed, endEntity: { email: 'a@example.org' }, mail: { enabled: false } }, 'MAIL_NOT_CONFIGURED'],
+  ['12 uniqueness', { policy: unique, latestActive: inDays(11) }, 'ACTIVE_CERTIFICATE_EXISTS'],
+]
+
+test.each(faults)('check %s refuses alone', (_, fault, code) =>
+  expect(refusalsOf(requestWith(merged(brought(), fault))).map(failure => failure.code)).toEqual([code]),
+)
+
+const pairs = faults.flatMap(([name, fault], index) =>
+  faults.slice(index + 1).map(([later, laterFault]) => [name, later, fault, laterFault] as const),
+)
+
+// Two checks have one code: the message tells them apart.
+test.each(pairs)('check %s comes before check %s', (...[, , fault, laterFault]) => {
+  const { code, message } = caught(merged(brought(), fault))
+  expect(caught(merged(brought(), laterFault)).message).not.toBe(message)
+  expect(caught(merged(brought(), laterFault, fault))).toMatchObject({ code, message })
 })
 
-test('of an unreadable key nothing but that is said', () =>
-  expect(refusalsOf(requestWith(brought({ describe: throwing('INVALID_PKCS10') }))).map(({ code }) => code)).toEqual([
-    'INVALID_PKCS10',
-  ]))
+test('every check tells its first refusal, in the order of the checks', () => {
+  const all = requestWith(merged(brought(), ...faults.toReversed().map(([, fault]) => fault)))
+  const number = ([name]: (typeof faults)[number]) => Number.parseInt(name, 10)
+  const first = [...Map.groupBy(faults, number).values()].map(([fault]) => fault?.[2])
+  expect(refusalsOf(all).map(({ code }) => code)).toEqual(first)
+})
+
+test('of an unreadable key nothing but that is said, and the rest is judged', () => {
+  const unreadable = throwing('INVALID_PKCS10')
+  const names = () => ({ ...noNames, commonNames: ['x'] })
+  const key = { describe: unreadable, checkProof: unreadable, checkStrength: unreadable, names }
+  const fault = merged(brought(key), { endEntity: { domains: ['*.example'] } })
+  expect(refusalsOf(requestWith(fault)).map(({ code }) => code)).toEqual(['INVALID_PKCS10', 'WILDCARD_NOT_ALLOWED'])
+})
+
+test('of a readable key whose signature is wrong everything else is judged as well', () => {
+  const fault = merged(naming({ commonNames: ['x'] }), { key: { checkProof: throwing('INVALID_PKCS10') } })
+  expect(refusalsOf(requestWith(fault)).map(({ code }) => code)).toEqual(['INVALID_PKCS10', 'PKCS10_MISMATCH'])
+})
+
+test('where nobody asks for a period none is refused, not even by a CA that has ended', () =>
+  expect(refusal({ request: { validFor: null }, caNotAfter: inDays(-1) })).toBeNull())
+
+const endEntity = endEntityFields({ commonName: 'Jane Doe', domains: ['a.example', 'b.example'] })
+
+test('a name at odds tells what was expected instead', () => {
+  const names = { ...noNames, commonNames: ['jane doe', 'Joe'], emails: ['j@example.org'], domains: ['c.example'] }
+  expect(namesAtOdds(names, endEntity)).toEqual([
+    { property: 'COMMON_NAME', expected: 'Jane Doe', actual: 'Joe', message: expect.stringContaining('Joe') },
+    { property: 'EMAIL', expected: null, actual: 'j@example.org', message: expect.any(String) },
+    { property: 'DOMAIN', expected: 'a.example, b.example', actual: 'c.example', message: expect.any(String) },
+  ])
+})
+
+test('the field errors of a mismatch name the properties', () =>
+  expect(caught(naming({ ips: ['192.0.2.1'] })).fieldErrors).toEqual([{ field: 'IP', message: expect.any(String) }]))
