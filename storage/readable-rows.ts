@@ -1,9 +1,11 @@
 // Lists hold only what the caller may read (contract 1.3): the grants of the caller as a condition on a listed table.
 import type { EntityManager, RawQueryFragment } from '@mikro-orm/postgresql'
 import type { GlobalPermission } from '../domain/permission-enums.ts'
-import { reachOf, type Right, type Way } from '../domain/permissions.ts'
+import { reachOf, type Right, type Scope, type Way } from '../domain/permissions.ts'
 import { among, anyOf } from './among.ts'
-import type { ScopeColumns } from './grant.ts'
+
+/** The columns of a listed table that lead to the scopes. */
+export type ScopeColumns = Partial<Record<Scope, string>>
 
 /** Who reads, as far as global permissions go. */
 export interface Reader {

@@ -9,7 +9,7 @@ import { mayEnter, mayShapePolicies } from '../../storage/authorization.ts'
 import { record } from '../../storage/audit-event.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
-import { readable } from '../../storage/grant.ts'
+import { readableRows } from '../../storage/readable-rows.ts'
 import { Policy } from '../../storage/policy.ts'
 import { Realm } from '../../storage/realm.ts'
 import { alias, searchPage, type Search } from '../../storage/search.ts'
@@ -51,7 +51,7 @@ export const createNewPolicy = operation('POST /policies', {
   example: {
     body: {
       realmId: exampleIds.Realm,
-      name: 'Web servers',
+      name: 'Mail servers',
       certificateProviderId: exampleIds.CertificateProvider,
       certificateProviderConfiguration: '{"templateSignerName":"SERVER"}',
     },
@@ -80,10 +80,12 @@ export const getPolicy = operation('GET /policies/:id', {
 
 type Asked = Pick<Search<Policy>, 'where' | 'page'> & { readonly text?: string | null }
 
-const listPolicies = (em: EntityManager, caller: Caller, { where = {}, page, text }: Asked) =>
+const columns = { REALM: `${alias}.realm_id`, POLICY: `${alias}.id` }
+
+const listPolicies = async (em: EntityManager, caller: Caller, { where = {}, page, text }: Asked) =>
   searchPage(em, Policy, {
     where,
-    and: [readable('READ_POLICY', caller, { REALM: `${alias}.realm_id`, POLICY: `${alias}.id` })],
+    and: [await readableRows(em, 'READ_POLICY', { reader: caller, columns })],
     term: { text, in: [`${alias}.name`, `${alias}.description`] },
     page,
     sortable,
@@ -101,6 +103,7 @@ export const searchPolicies = operation('POST /policies/search', {
   },
   needs: 'TOKEN',
   body: dtos.PolicySearchRequestDto,
+  example: { body: { realmId: exampleIds.Realm, simpleSearchTerm: 'web' } },
   paging: true,
   returns: [200, dtos.GetPolicyResponseDtoPage],
   fails: [415],
@@ -132,6 +135,7 @@ export const getPoliciesInRealms = operation('POST /policies/realms', {
   summary: 'List the policies of several realms',
   needs: 'TOKEN',
   body: dtos.GetPoliciesInRealmsDto,
+  example: { body: { realmIds: [exampleIds.Realm] } },
   paging: true,
   returns: [200, dtos.GetPolicyResponseDtoPage],
   fails: [415],
@@ -193,6 +197,7 @@ export const checkEndEntityWithRules = operation('POST /policies/:id/rules', {
   on: { policy: from.path(Policy), stored: from.optional(from.body(EndEntity, 'endEntityId')) },
   needs: { policy: 'READ_POLICY', stored: 'READ_END_ENTITY' },
   body: dtos.CheckEndEntityRequestDto,
+  example: { body: { endEntity: { commonName: 'web-03', domains: ['web-03.example.org'] } } },
   returns: [200, dtos.CheckEndEntityResponseDto],
   fails: [415, 422],
   handle: ({ policy, stored, body }) => {
@@ -208,6 +213,12 @@ export const getAllowedCryptoParameters = operation('PUT /policies/allowed-crypt
   on: { provider: from.body(CertificateProvider, 'certificateProviderId') },
   needs: 'TOKEN',
   body: dtos.GetAllowedCryptoParametersRequestDto,
+  example: {
+    body: {
+      certificateProviderId: exampleIds.CertificateProvider,
+      certificateProviderConfiguration: '{"templateSignerName":"SERVER"}',
+    },
+  },
   returns: [200, dtos.CryptoParametersDto],
   fails: [415, 422],
   handle: async ({ em, caller, provider, body }) => {

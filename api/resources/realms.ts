@@ -4,7 +4,7 @@ import { Failure } from '../../domain/failure.ts'
 import { alias, searchPage } from '../../storage/search.ts'
 import { record } from '../../storage/audit-event.ts'
 import { canEnter } from '../../storage/authorization.ts'
-import { readable } from '../../storage/grant.ts'
+import { readableRows } from '../../storage/readable-rows.ts'
 import { Realm } from '../../storage/realm.ts'
 import { User } from '../../storage/user.ts'
 import * as shape from '../dto.ts'
@@ -50,7 +50,7 @@ export const createNewRealm = operation('POST /realms', {
   summary: 'Create a realm',
   needs: 'CREATE_REALM',
   body: CreateRealmRequestDto,
-  example: { body: { name: 'Office' } },
+  example: { body: { name: 'Branch office' } },
   returns: [201, shape.sameAs('CreateRealmResponseDto', GetRealmResponseDto)],
   fails: [409, 415],
   handle: ({ em, caller, body: { name, mailingListId } }) => {
@@ -74,10 +74,10 @@ export const getRealms = operation('GET /realms', {
   query: { archived: optionally(Flag, false) },
   paging: true,
   returns: [200, shape.pageDto('GetRealmResponseDtoPage', GetRealmResponseDto)],
-  handle: ({ em, caller, page, query: { archived } }) =>
+  handle: async ({ em, caller, page, query: { archived } }) =>
     searchPage(em, Realm, {
       where: { archived },
-      and: [readable('READ_REALM', caller, { REALM: `${alias}.id` })],
+      and: [await readableRows(em, 'READ_REALM', { reader: caller, columns: { REALM: `${alias}.id` } })],
       page,
       sortable,
     }),
@@ -89,7 +89,7 @@ export const updateRealm = operation('PATCH /realms/:id', {
   needs: 'UPDATE_REALM',
   living: true,
   body: UpdateRealmRequestDto,
-  example: { body: { name: 'Office', version: 1 } },
+  example: { body: { name: 'Main office', version: 1 } },
   returns: [200, shape.sameAs('UpdateRealmResponseDto', GetRealmResponseDto)],
   fails: [409, 415, 422],
   handle: async ({ em, target, body: { name, mailingListId } }) => {

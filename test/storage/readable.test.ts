@@ -6,25 +6,28 @@ import { array, assert, asyncProperty, constant, constantFrom, nat, oneof, recor
 import { decide, scopes, type Place, type Right, type Scope } from '../../domain/permissions.ts'
 import { GlobalPermission } from '../../domain/permission-enums.ts'
 import { CertRequest } from '../../storage/cert-request.ts'
+import { Certificate } from '../../storage/certificate.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
-import { grant, loadGrants, readable, replaceGrant, type ScopeColumns } from '../../storage/grant.ts'
+import { grant, loadGrants, replaceGrant } from '../../storage/grant.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { PermissionGrant } from '../../storage/permission-grant.ts'
 import { Policy } from '../../storage/policy.ts'
 import { Realm } from '../../storage/realm.ts'
+import { readableRows, type ScopeColumns } from '../../storage/readable-rows.ts'
 import { alias, searchPage } from '../../storage/search.ts'
 import { freshDatabase } from '../support/database.ts'
-import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
+import { makeCertificate, makeEndEntity, makePolicy, makeRealm, makeRequest } from '../support/records.ts'
 
 let orm: MikroORM
-const resources: Record<'REALM' | 'POLICY' | 'END_ENTITY' | 'CERT_REQUEST', string[]> = {
+const resources: Record<Scope, string[]> = {
   REALM: [],
   POLICY: [],
   END_ENTITY: [],
   CERT_REQUEST: [],
+  CERTIFICATE: [],
 }
 
-type Listed = Realm | Policy | EndEntity | CertRequest
+type Listed = Realm | Policy | EndEntity | CertRequest | Certificate
 interface List {
   readonly entity: EntityClass<Listed>
   readonly right: Right
@@ -47,6 +50,11 @@ const lists: readonly List[] = [
     right: 'READ_CERT_REQUEST',
     columns: { REALM: `${alias}.realm_id`, POLICY: `${alias}.policy_id`, CERT_REQUEST: `${alias}.id` },
   },
+  {
+    entity: Certificate,
+    right: 'READ_CERTIFICATE',
+    columns: { REALM: `${alias}.realm_id`, POLICY: `${alias}.policy_id`, CERTIFICATE: `${alias}.id` },
+  },
 ]
 
 beforeAll(async () => {
@@ -59,32 +67,19 @@ beforeAll(async () => {
     resources.END_ENTITY.push(endEntity.id, (await makeEndEntity(em, realm)).id)
     for (const policy of [await makePolicy(em, realm), await makePolicy(em, realm)]) {
       resources.POLICY.push(policy.id)
-      const request = em.create(CertRequest, {
-        realmId: realm.id,
-        policyId: policy.id,
-        policyName: policy.name,
-        endEntityId: endEntity.id,
-        endEntityCommonName: null,
-        endEntityAlias: null,
-        keyPairMode: 'SERVER_GEN',
-        certRequestStatus: 'APPROVED',
-        requiresManualApproval: false,
-        dualControl: false,
-        requesterMayApprove: true,
-        userResponses: [],
-      })
-      await em.flush()
+      const request = await makeRequest(em, policy, endEntity)
       resources.CERT_REQUEST.push(request.id)
+      resources.CERTIFICATE.push((await makeCertificate(em, policy, { endEntity })).id)
     }
   }
 })
 afterAll(() => orm.close())
 
-const scoped = constantFrom('REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST').chain(scope =>
+const scoped = constantFrom(...(Object.keys(resources) as Scope[])).chain(scope =>
   record({
     scope: constant(scope),
     index: nat({ max: 3 }),
-    permissions: subarray(Object.keys(scopes[scope as Scope]), { minLength: 1, maxLength: 3 }),
+    permissions: subarray(Object.keys(scopes[scope]), { minLength: 1, maxLength: 3 }),
   }),
 )
 const cases = record({
@@ -115,7 +110,7 @@ test('a list shows what the walk allows, and nothing else', async () => {
         const held = await loadGrants(em, principalId, all.map(placeOf))
         const expected = all.filter(row => decide(right, placeOf(row), held).allowed).map(({ id }) => id)
         const shown = await searchPage(orm.em.fork(), entity, {
-          and: [readable(right, { id: principalId, global: held.global }, columns)],
+          and: [await readableRows(em, right, { reader: { id: principalId, global: held.global }, columns })],
           page: { page: 0, size: 100, sort: [] },
           sortable: [],
         })
@@ -130,9 +125,29 @@ test('a list shows what the walk allows, and nothing else', async () => {
   expect(verdicts.hidden).toBeGreaterThan(50)
 })
 
+test('a reader of more certificates than a condition names sees them all', async () => {
+  const em = orm.em.fork()
+  const principalId = randomUUID()
+  const strangers = Array.from({ length: 1000 }, () => randomUUID())
+  const resourceIds = [...strangers, ...resources.CERTIFICATE.slice(1)]
+  await grant(em, principalId, { scope: 'CERTIFICATE', resourceIds, permissions: ['READ'] })
+  const reader = { id: principalId, global: new Set<GlobalPermission>() }
+  const { content } = await searchPage(em, Certificate, {
+    and: [await readableRows(em, 'READ_CERTIFICATE', { reader, columns: { CERTIFICATE: `${alias}.id` } })],
+    page: { page: 0, size: 100, sort: [] },
+    sortable: [],
+  })
+  expect(content.map(({ id }) => id).toSorted()).toEqual(resources.CERTIFICATE.slice(1).toSorted())
+})
+
 test('a right without a way in the listed columns shows nothing', async () => {
   const { content } = await searchPage(orm.em.fork(), Realm, {
-    and: [readable('READ_POLICY', { id: randomUUID(), global: new Set() }, {})],
+    and: [
+      await readableRows(orm.em.fork(), 'READ_POLICY', {
+        reader: { id: randomUUID(), global: new Set() },
+        columns: {},
+      }),
+    ],
     page: { page: 0, size: 100, sort: [] },
     sortable: [],
   })

@@ -1,9 +1,11 @@
 // Records that tests begin with, made straight in the database: what is not said gets a default.
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { endEntityFields, type SubjectData } from '../../domain/end-entity-rules.ts'
 import { everything, policyDefaults } from '../../domain/policy-rules.ts'
 import { completeLocal } from '../../domain/local-provider.ts'
+import { CertRequest } from '../../storage/cert-request.ts'
+import { Certificate } from '../../storage/certificate.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
 import { Policy } from '../../storage/policy.ts'
@@ -54,4 +56,63 @@ export const makeEndEntity = async (
   const endEntity = em.create(EndEntity, { realmId: realm.id, archived, ...fields })
   await em.flush()
   return endEntity
+}
+
+/** A request of an end entity under a policy. */
+export const makeRequest = async (em: EntityManager, policy: Policy, endEntity: EndEntity) => {
+  const request = em.create(CertRequest, {
+    realmId: policy.realmId,
+    policyId: policy.id,
+    policyName: policy.name,
+    endEntityId: endEntity.id,
+    endEntityCommonName: null,
+    endEntityAlias: null,
+    keyPairMode: 'SERVER_GEN',
+    certRequestStatus: 'APPROVED',
+    requiresManualApproval: false,
+    dualControl: false,
+    requesterMayApprove: true,
+    userResponses: [],
+  })
+  await em.flush()
+  return request
+}
+
+/** The row of a certificate, whose bytes are none, with a request of its own. */
+export const makeCertificate = async (
+  em: EntityManager,
+  policy: Policy,
+  { endEntity, ...members }: { endEntity: EndEntity } & Partial<Certificate>,
+) => {
+  const request = await makeRequest(em, policy, endEntity)
+  const commonName = endEntity.commonName ?? unique('cn')
+  const certificate = em.create(Certificate, {
+    realmId: policy.realmId,
+    policyId: policy.id,
+    policyName: policy.name,
+    endEntityId: endEntity.id,
+    endEntityCommonName: null,
+    endEntityAlias: null,
+    certRequestId: request.id,
+    der: randomBytes(64),
+    serialNumber: randomBytes(16).toString('hex'),
+    fingerprint: randomBytes(32).toString('hex'),
+    publicKeyHash: randomBytes(32).toString('hex'),
+    subjectDn: `CN=${commonName}`,
+    subjectCommonName: commonName,
+    issuerDn: 'CN=Test CA',
+    validNotBefore: new Date(),
+    validNotAfter: new Date(Date.now() + 86_400_000),
+    certPublicKeyAlgorithm: 'EC',
+    signatureAlgorithm: 'SHA256_WITH_ECDSA',
+    subjectAlternativeNames: [],
+    keyUsages: [],
+    extendedKeyUsages: [],
+    crlDistributionPoints: [],
+    ocspUrls: [],
+    keyPairMode: 'SERVER_GEN',
+    ...(members as object),
+  })
+  await em.flush()
+  return certificate
 }
