@@ -4,6 +4,9 @@ import { RE2JS } from 're2js'
 /** The most characters of a pattern. */
 export const longestPattern = 256
 
+/** Time grows with the steps of the compiled pattern: `(.{1,30}){1,30}` has 1,861 of them, a plain address some 600. */
+const mostSteps = 1100
+
 const mostKept = 1000
 const kept = new Map<string, RE2JS>()
 
@@ -20,8 +23,7 @@ const compile = (pattern: string): RE2JS => {
 export const isPattern = (pattern: string): boolean => {
   if (Array.from(pattern).length > longestPattern) return false
   try {
-    compile(pattern)
-    return true
+    return compile(pattern).programSize() <= mostSteps
   } catch {
     return false
   }

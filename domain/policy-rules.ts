@@ -170,7 +170,7 @@ const ruleErrors = (rules: readonly EndEntityRule[]): FieldError[] => {
       ['genericKey', 'GENERIC needs it, other properties have none', (property === 'GENERIC') !== Boolean(genericKey)],
       [
         'pattern',
-        `At most ${longestPattern} characters, without back references and look-around`,
+        `At most ${longestPattern} characters, no back references, no look-around, no large repetitions in repetitions`,
         pattern ? !isPattern(pattern) : false,
       ],
     ]

@@ -53,6 +53,10 @@ test.each<[string, Partial<PolicyRules>, string[]]>([
   ['a look-ahead', rules({ pattern: 'a(?=b)' }), ['endEntityRules[0].pattern']],
   ['a look-behind', rules({ pattern: '(?<!a)b' }), ['endEntityRules[0].pattern']],
   ['a pattern of 257 characters', rules({ pattern: 'a'.repeat(257) }), ['endEntityRules[0].pattern']],
+  ['a pattern that repeats 255 times', rules({ pattern: '[a-z0-9]{1,255}' }), []],
+  ['a pattern that repeats repetitions', rules({ pattern: '(.{1,30}){1,30}' }), ['endEntityRules[0].pattern']],
+  ['a pattern of optional parts without end', rules({ pattern: '(?:a?){1000}a' }), ['endEntityRules[0].pattern']],
+  ['a pattern that grows to millions', rules({ pattern: '((a{1,99}){1,99}){1,99}' }), ['endEntityRules[0].pattern']],
   [
     'a CA signer of an EC CA',
     { scepConfiguration: { enabled: true, signerMode: 'CA' } },
