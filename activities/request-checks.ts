@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { SubjectData } from '../domain/end-entity-rules.ts'
 import { Failure } from '../domain/failure.ts'
 import { keySpecOf, specOf } from '../domain/key-rules.ts'
+import type { Capabilities } from '../domain/policy-rules.ts'
 import { checkRequest, generatedKey, type KeyMember, type KeySource } from '../domain/request-rules.ts'
 import type { KeySpec } from '../pki/algorithms.ts'
 import { bareKey, pkcs10Key, publicKeyHash, type BroughtKey } from '../pki/request-key.ts'
@@ -141,15 +142,20 @@ const membersOf = ({ keyGenParamsDto, pkcs10, publicKey }: CertRequest): KeyMemb
 }
 
 /** The kind of key that the service is to make for a SERVER_GEN request. */
-export const keyToMake = ({ request, policy }: Dossier): KeySpec => {
+export const keyToMake = (dossier: Dossier): KeySpec => {
+  const { request, policy } = dossier
   const { keyGenParamsDto } = request
   if (!keyGenParamsDto) throw new Failure('VALIDATION_FAILED', 'The request does not say which key to make.')
-  return keySpecOf(keyGenParamsDto, policy.cryptoRestrictions)
+  return keySpecOf(keyGenParamsDto, policy.cryptoRestrictions, ableOf(dossier))
 }
 
-const keyOf = ({ brought, request, policy }: Dossier): KeySource => {
+const ableOf = ({ provider, policy }: Dossier): Capabilities => provider.able(policy.certificateProviderConfiguration)
+
+const keyOf = (dossier: Dossier): KeySource => {
+  const { brought, request, policy } = dossier
   if (brought) return brought
-  return generatedKey(request.keyGenParamsDto ?? { cryptoAlgorithm: 'RSA' }, policy.cryptoRestrictions)
+  const params = request.keyGenParamsDto ?? { cryptoAlgorithm: 'RSA' as const }
+  return generatedKey(params, policy.cryptoRestrictions, ableOf(dossier))
 }
 
 /** Throws the first refusal of contract 5.4 for a request that exists. */
@@ -166,6 +172,7 @@ export const checkDossier = (dossier: Dossier, now: Date): void => {
       needs: (subject: SubjectData, facts) =>
         provider.needs(policy.certificateProviderConfiguration, subject, specOf(facts)).map(message => ({ message })),
     },
+    capabilities: ableOf(dossier),
     mail: null,
     latestActive: dossier.latestActive,
     keyCompromised: dossier.compromised,

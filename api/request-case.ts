@@ -5,7 +5,7 @@ import { specOf } from '../domain/key-rules.ts'
 import type { KeyGenParams } from '../domain/policy-rules.ts'
 import { generatedKey, type KeyMember, type KeySource, type RequestCase } from '../domain/request-rules.ts'
 import type { KeyPairMode, ValidFor } from '../domain/enums.ts'
-import { templateFor } from '../pki/local-templates.ts'
+import { capabilitiesOf, templateFor } from '../pki/local-templates.ts'
 import { templateNeeds } from '../pki/profile.ts'
 import { bareKey, pkcs10Key, publicKeyHash, type BroughtKey } from '../pki/request-key.ts'
 import { Ca } from '../storage/ca.ts'
@@ -67,7 +67,8 @@ export const gatherCase = async ({ em, settings, clock }: Surroundings, policy: 
   const keyCompromised = await isCompromised(em, brought)
   const mail = { enabled: await isMailReady(settings) }
   const fallback = input.keyGenParamsDto ?? { cryptoAlgorithm: 'RSA' as const }
-  const key: KeySource = brought ?? generatedKey(fallback, policy.cryptoRestrictions)
+  const capabilities = capabilitiesOf(provider, policy.certificateProviderConfiguration)
+  const key: KeySource = brought ?? generatedKey(fallback, policy.cryptoRestrictions, capabilities)
   const latestOf = (endEntities: readonly EndEntity[]) =>
     policy.enforceActiveCertUniqueness
       ? latestActive(
@@ -83,6 +84,7 @@ export const gatherCase = async ({ em, settings, clock }: Surroundings, policy: 
     request: { validFor: input.validFor, keyPairMode: input.keyPairMode, present: membersOf(input) },
     key,
     template: { needs: (subject, facts) => templateNeeds(template, subject, specOf(facts)) },
+    capabilities,
     mail,
     latestActive: latest.get(endEntity.id) ?? null,
     keyCompromised,

@@ -125,9 +125,11 @@ const ownerOfUser: Check = ({ endEntity, request, mail }) => {
     refuse('VALIDATION_FAILED', 'The end entity belongs to the RA certificate of a user.')
 }
 
-const period: Check = ({ policy, request: { validFor }, now, caNotAfter }) => {
+const period: Check = ({ policy, request: { validFor }, now, caNotAfter, capabilities = everything }) => {
   if (validFor === null) return
   if (!policy.allowedValidForValues.includes(validFor)) refuse('VALID_FOR_NOT_ALLOWED')
+  if (!capabilities.validForValues.includes(validFor))
+    refuse('VALID_FOR_NOT_ALLOWED', 'The template of the policy does not allow this period.')
   if (caNotAfter && validity(validFor, now, 0).notAfter > caNotAfter)
     refuse('VALID_FOR_NOT_ALLOWED', 'The certificate would outlive its CA.')
 }

@@ -1,6 +1,8 @@
 // The templates of a LOCAL provider, and the one that a policy names: asked at creation, at approval and at issue alike.
+import type { CryptoAlgorithm } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
 import { templateSignerName } from '../domain/policy-configuration.ts'
+import { everything, withinTemplate, type Capabilities } from '../domain/policy-rules.ts'
 import { mergeTemplates, type Template, type TemplateConfiguration } from './profile.ts'
 
 /** The part of a LOCAL provider that its templates come from. */
@@ -18,4 +20,11 @@ export const templateFor = (provider: TemplateSource, policyConfiguration: strin
   const template = templatesOf(provider).find(({ name }) => name === wanted)
   if (!template) throw new Failure('TEMPLATE_NOT_FOUND', `The provider has no template ${wanted}.`)
   return template
+}
+
+/** What the provider can do under a policy's configuration (contract 5.1); failures as templateFor. */
+export const capabilitiesOf = (provider: TemplateSource, policyConfiguration: string): Capabilities => {
+  const template = templateFor(provider, policyConfiguration)
+  const caAlgorithm = provider.settings['keyAlgorithm'] as CryptoAlgorithm
+  return withinTemplate({ ...everything, caAlgorithm }, template)
 }

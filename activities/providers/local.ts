@@ -15,7 +15,7 @@ import {
   type TbsInput,
 } from '../../pki/certificate.ts'
 import { encodeName, subjectName } from '../../pki/name.ts'
-import { templateFor } from '../../pki/local-templates.ts'
+import { capabilitiesOf, templateFor } from '../../pki/local-templates.ts'
 import { subjectAlternativeNames, templateNeeds } from '../../pki/profile.ts'
 import { record } from '../../storage/audit-event.ts'
 import { Ca } from '../../storage/ca.ts'
@@ -88,6 +88,7 @@ const linted = async (input: TbsInput, key: KeyObject): Promise<Buffer> => {
 const openProvider = (ca: OpenCa, provider: CertificateProvider, urls: DistributionUrls): OpenProvider => ({
   issuerCaId: ca.id,
   caNotAfter: ca.certificate.validNotAfter,
+  able: policyConfiguration => capabilitiesOf(provider, policyConfiguration),
   needs: (policyConfiguration, subject, spec) =>
     templateNeeds(templateFor(provider, policyConfiguration), subject, spec).map(({ message }) => message),
   issue: ({ policyConfiguration, subject, ...order }) => {

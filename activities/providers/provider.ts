@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertificateProvider } from '../../storage/certificate-provider.ts'
 import type { KeySpec } from '../../pki/algorithms.ts'
 import type { SubjectData } from '../../domain/end-entity-rules.ts'
+import type { Capabilities } from '../../domain/policy-rules.ts'
 import type { Validity } from '../../domain/validity.ts'
 
 /** One certificate to be made. */
@@ -22,6 +23,8 @@ export interface OpenProvider {
   readonly issuerCaId: string | null
   /** The end of the issuing CA's own validity, where it is known. */
   readonly caNotAfter: Date | null
+  /** What it can do under the policy's configuration. */
+  able(policyConfiguration: string): Capabilities
   /** What the policy's template asks of the end entity and the key: one sentence a breach. */
   needs(policyConfiguration: string, subject: SubjectData, spec: KeySpec): string[]
   /** The certificate, DER. */

@@ -5,25 +5,22 @@ import { endEntityFields, endEntityViolations } from '../../domain/end-entity-ru
 import { Failure } from '../../domain/failure.ts'
 import { PolicyPermission } from '../../domain/permission-enums.ts'
 import { checkPolicy, defaultRenewalWindowDays, policyDefaults } from '../../domain/policy-rules.ts'
+import { capabilitiesOf } from '../../pki/local-templates.ts'
 import { mayEnter, mayShapePolicies } from '../../storage/authorization.ts'
 import { record } from '../../storage/audit-event.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
-import { readableRows } from '../../storage/readable-rows.ts'
 import { Policy } from '../../storage/policy.ts'
 import { Realm } from '../../storage/realm.ts'
-import { alias, searchPage, type Search } from '../../storage/search.ts'
 import type { Caller } from '../caller.ts'
 import { sameAs } from '../dto.ts'
 import { exampleIds } from '../examples.ts'
 import { from, operation } from '../operation.ts'
 import * as dtos from './policy-dtos.ts'
+import { listPolicies } from './policy-search.ts'
 import { mustBeSigners } from './policy-signers.ts'
-import { capabilitiesOf, parametersOf } from './provider-abilities.ts'
+import { parametersOf } from './provider-abilities.ts'
 import { change, create } from './writing.ts'
-
-/** What a list can be sorted by: the scalar members of its items. */
-const sortable = Object.keys(dtos.GetPolicyResponseDto.shape).filter(member => !dtos.listsAndObjects.has(member))
 
 type Given = z.output<typeof dtos.CreatePolicyRequestDto>
 
@@ -77,19 +74,6 @@ export const getPolicy = operation('GET /policies/:id', {
   returns: [200, dtos.GetPolicyResponseDto],
   handle: ({ target }) => target,
 })
-
-type Asked = Pick<Search<Policy>, 'where' | 'page'> & { readonly text?: string | null }
-
-const columns = { REALM: `${alias}.realm_id`, POLICY: `${alias}.id` }
-
-const listPolicies = async (em: EntityManager, caller: Caller, { where = {}, page, text }: Asked) =>
-  searchPage(em, Policy, {
-    where,
-    and: [await readableRows(em, 'READ_POLICY', { reader: caller, columns })],
-    term: { text, in: [`${alias}.name`, `${alias}.description`] },
-    page,
-    sortable,
-  })
 
 const mustEnter = async (em: EntityManager, caller: Caller, realm: Realm | undefined): Promise<void> => {
   if (realm && !(await mayEnter(em, caller, realm.id))) throw new Failure('ACCESS_DENIED')

@@ -1,19 +1,9 @@
-// What a certificate provider can do for a policy (contract 5.1, 10): the templates of LOCAL and the limits they set.
+// What a certificate provider can do for a policy, as the contract answers it (contract 6.6 CryptoParametersDto).
 import type { z } from 'zod'
-import type { CryptoAlgorithm } from '../../domain/enums.ts'
-import { everything, withinTemplate, type Capabilities } from '../../domain/policy-rules.ts'
-import { templateFor } from '../../pki/local-templates.ts'
-import type { CertificateProvider } from '../../storage/certificate-provider.ts'
+import type { Capabilities } from '../../domain/policy-rules.ts'
 import type { CryptoParametersDto } from './policy-dtos.ts'
 
-/** What a provider can do under a policy's configuration; INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
-export const capabilitiesOf = (provider: CertificateProvider, configuration: string): Capabilities => {
-  const template = templateFor(provider, configuration)
-  const caAlgorithm = provider.settings['keyAlgorithm'] as CryptoAlgorithm
-  return withinTemplate({ ...everything, caAlgorithm }, template)
-}
-
-/** The same as lists, as the contract answers them. */
+/** The capabilities as lists. */
 export const parametersOf = (able: Capabilities): z.output<typeof CryptoParametersDto> => ({
   cryptoAlgorithms: [...able.cryptoAlgorithms],
   rsaKeySizes: [...able.rsaKeySizes],

@@ -3,6 +3,7 @@ import { endEntityFields } from '../../domain/end-entity-rules.ts'
 import { Failure, type ApiError } from '../../domain/failure.ts'
 import type { KeyFacts } from '../../domain/key-rules.ts'
 import { namesAtOdds, type Pkcs10Names } from '../../domain/pkcs10-rules.ts'
+import { everything, withinTemplate } from '../../domain/policy-rules.ts'
 import { checkRequest, generatedKey, refusalsOf, type KeySource, type RequestCase } from '../../domain/request-rules.ts'
 
 const realmId = '5d1f0a4e-0000-4000-8000-000000000001'
@@ -106,6 +107,16 @@ const cases: [string, Change, ApiError | null][] = [
   ['the same by an RA operation', { endEntity: { userId: 'u' }, request: { forRaCertificate: true } }, null],
   ['the same at issue', { endEntity: { userId: 'u' }, mail: null }, null],
   ['another period', { request: { validFor: 'ONE_YEAR' } }, 'VALID_FOR_NOT_ALLOWED'],
+  [
+    'a period that the template has come to forbid',
+    { capabilities: withinTemplate(everything, { rsaOnly: false, maxValidFor: 'THREE_MONTHS' }) },
+    'VALID_FOR_NOT_ALLOWED',
+  ],
+  [
+    'a key that the template has come to forbid',
+    { capabilities: withinTemplate(everything, { rsaOnly: true, maxValidFor: null }) },
+    'CRYPTO_RESTRICTION_VIOLATION',
+  ],
   ['a CA that ends before', { caNotAfter: inDays(100) }, 'VALID_FOR_NOT_ALLOWED'],
   ['a CA that ends at the same second', { caNotAfter: new Date('2031-07-31T09:59:59Z') }, null],
   ['a CA that ends a second before', { caNotAfter: new Date('2031-07-31T09:59:58Z') }, 'VALID_FOR_NOT_ALLOWED'],
