@@ -7,6 +7,7 @@ import type { CertificateDescription } from '../pki/certificate.ts'
 import { publicKeyHash } from '../pki/request-key.ts'
 import { AuditEvent, record } from '../storage/audit-event.ts'
 import { Certificate } from '../storage/certificate.ts'
+import { certificateColumns } from '../storage/certificate-row.ts'
 import { CertRequest } from '../storage/cert-request.ts'
 import { grant } from '../storage/grant.ts'
 import { setAliases } from '../storage/aliases.ts'
@@ -76,27 +77,8 @@ const rowOf = ({ dossier, certificate, certificateId, privateKeyId }: Stored, no
   certRequestId: dossier.request.id,
   issuerCaId: dossier.provider.issuerCaId,
   privateKeyId,
-  der: certificate.der,
-  serialNumber: certificate.serialNumber,
-  fingerprint: certificate.fingerprint,
-  subjectDn: certificate.subjectDn,
-  subjectCommonName: certificate.subjectCommonName,
-  issuerDn: certificate.issuerDn,
-  issuerCommonName: certificate.issuerCommonName,
-  validNotBefore: certificate.validNotBefore,
-  validNotAfter: certificate.validNotAfter,
-  certPublicKeyAlgorithm: certificate.cryptoAlgorithm ?? 'RSA',
-  certPublicKeySize: certificate.keySize,
-  publicKeyHash: publicKeyHash(certificate.publicKeySpki),
-  namedCurve: certificate.namedCurve,
-  signatureAlgorithm: certificate.signatureAlgorithm,
-  subjectAlternativeNames: [...certificate.sans],
-  keyUsages: [...certificate.keyUsages],
-  extendedKeyUsages: [...certificate.extendedKeyUsages],
-  crlDistributionPoints: [...certificate.crlDistributionPoints],
-  ocspUrls: [...certificate.ocspUrls],
+  ...certificateColumns(certificate, publicKeyHash(certificate.publicKeySpki)),
   keyPairMode: dossier.request.keyPairMode,
-  selfSigned: certificate.selfSigned,
 })
 
 const eventOf = ({ dossier, certificate, certificateId }: Issued, now: Date) => ({

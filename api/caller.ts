@@ -11,7 +11,7 @@ export interface KnownPrincipal extends Principal {
   readonly id: string
 }
 
-/** The principal of this request with its grants; `readable(right, caller, columns)` of storage takes it as it is. */
+/** The principal of this request with its grants; `readableRows` of storage takes it as the reader. */
 export class Caller implements KnownPrincipal {
   readonly id: string
   readonly type: KnownPrincipal['type']

@@ -44,6 +44,7 @@ export type Way =
 const anyOf = (scope: Scope): Way => ({ on: scope, any: Object.keys(scopes[scope]) })
 const onRealm = (...any: RealmPermission[]): Way => ({ on: 'REALM', any })
 const onPolicy = (...any: PolicyPermission[]): Way => ({ on: 'POLICY', any })
+const onEndEntity = (...any: EndEntityPermission[]): Way => ({ on: 'END_ENTITY', any })
 const onRequest = (...any: CertRequestPermission[]): Way => ({ on: 'CERT_REQUEST', any })
 const onCertificate = (...any: CertificatePermission[]): Way => ({ on: 'CERTIFICATE', any })
 const globally = (...any: GlobalPermission[]): Way => ({ on: 'GLOBAL', any })
@@ -62,6 +63,7 @@ export const rights = {
   UPDATE_POLICY: [[onPolicy('UPDATE')]],
   CREATE_END_ENTITY: [[onRealm('ENDENTITIES_CREATE')]],
   READ_END_ENTITY: [[onRealm('FULL_READ', 'ENDENTITIES_READ'), anyOf('END_ENTITY')]],
+  UPDATE_END_ENTITY: [[onEndEntity('UPDATE')]],
   CREATE_CERT_REQUEST: [[onPolicy('CERTS_CREATE')]],
   READ_CERT_REQUEST: [
     [onRealm('FULL_READ', 'CERTREQS_READ'), onPolicy('CERTREQS_READ', 'CERTREQS_APPROVE'), anyOf('CERT_REQUEST')],

@@ -93,7 +93,11 @@ export const namesOfInterest = (name: Name): Pkcs10Subject => ({
   emailAddresses: attributeTexts(name, 'emailAddress'),
 })
 
+/** Far above a request of any algorithm with 200 names; a reader of longer ones would be busy for seconds. */
+const mostOctets = 65_536
+
 function describe(der: Buffer): Pkcs10Description {
+  if (der.length > mostOctets) throw new DerError(`It has more than ${mostOctets} octets`)
   const signed = readSigned(der)
   const [version, subject, publicKey, ...optional] = readSequence(signed.contents)
   if (!subject || !publicKey || !readInteger(version).equals(Buffer.of(0))) throw new DerError('The version is not 1')

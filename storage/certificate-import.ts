@@ -1,5 +1,5 @@
 // The one transaction that keeps what a certificate import brings: all of it or nothing (contract 7.2, 10.4, 11.1).
-import type { EntityClass, EntityManager, RequiredEntityData } from '@mikro-orm/postgresql'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AuditEventType } from '../domain/audit.ts'
 import type { EndEntityFields } from '../domain/end-entity-rules.ts'
 import { AuditEvent } from './audit-event.ts'
@@ -9,8 +9,9 @@ import { Certificate } from './certificate.ts'
 import { certificateColumns, type CertificateFacts } from './certificate-row.ts'
 import { EndEntity } from './end-entity.ts'
 import { grant } from './grant.ts'
+import { insertRows } from './insert-rows.ts'
 import type { Policy } from './policy.ts'
-import { actor } from './stamp.ts'
+import { actor, stampOf } from './stamp.ts'
 
 /** An end entity that an import makes. */
 export interface NewEndEntity {
@@ -45,35 +46,12 @@ export interface Import {
   readonly certificates: readonly NewCertificate[]
 }
 
-/** Rows in one statement: a few thousand parameters, far from the 65,535 that PostgreSQL takes. */
-const atOnce = 500
-
-const insertAll = async <T extends object>(
-  em: EntityManager,
-  entity: EntityClass<T>,
-  rows: readonly RequiredEntityData<T>[],
-): Promise<void> => {
-  for (let start = 0; start < rows.length; start += atOnce)
-    await em.insertMany(entity, rows.slice(start, start + atOnce))
-}
-
-const stampOf = (em: EntityManager, now: Date) => {
-  const { id, type } = actor(em)
-  return {
-    createdBy: id,
-    createdByType: type,
-    createdDate: now,
-    lastModifiedBy: id,
-    lastModifiedByType: type,
-    lastModifiedDate: now,
-  }
-}
 type RowStamp = ReturnType<typeof stampOf>
 
 const caRow = ({ id, filename, issuerCaId, certificate }: NewCa, stamp: RowStamp) => ({
   id,
   ...stamp,
-  name: certificate.subjectCommonName?.slice(0, 255) ?? null,
+  name: certificate.subjectCommonName && Array.from(certificate.subjectCommonName).slice(0, 255).join(''),
   filename,
   subjectDn: certificate.subjectDn,
   subjectCommonName: certificate.subjectCommonName,
@@ -164,7 +142,7 @@ const recordAll = (em: EntityManager, brought: Import, { kept, now }: { kept: re
     principalType: type,
     occurredDate: now,
   }))
-  return insertAll(em, AuditEvent, rows)
+  return insertRows(em, AuditEvent, rows)
 }
 
 /** Gives the importer what contract 7.2 says of each kind. */
@@ -184,18 +162,22 @@ export const storeImport = async (em: EntityManager, brought: Import, now: Date)
   const stamp = stampOf(em, now)
   const kept = certificates.map(certificate => ({ ...certificate, certRequestId: crypto.randomUUID() }))
   const rows = kept.map(one => certificateRow(policy, one, stamp))
-  await insertAll(
+  await insertRows(
     em,
     Ca,
     cas.map(ca => caRow(ca, stamp)),
   )
-  await insertAll(
+  await insertRows(
     em,
     EndEntity,
     endEntities.map(({ id, fields }) => ({ id, ...stamp, realmId: policy.realmId, ...fields })),
   )
-  await insertAll(em, CertRequest, kept.map(one => requestRow(policy, one, stamp)) as RequiredEntityData<CertRequest>[])
-  await insertAll(em, Certificate, rows as RequiredEntityData<Certificate>[])
+  await insertRows(
+    em,
+    CertRequest,
+    kept.map(one => requestRow(policy, one, stamp)),
+  )
+  await insertRows(em, Certificate, rows)
   await giveGrants(em, brought, kept)
   await recordAll(em, brought, { kept, now })
   return rows.map(row => ({ ...row, version: 1 }))

@@ -15,6 +15,19 @@ export const actAs = <EM extends EntityManager>(em: EM, principal: Principal): E
 export const actor = (em: EntityManager): Principal =>
   (em.getFilterParams(parameter) as Principal | undefined) ?? system
 
+/** The audit columns of rows that are stored without a flush. */
+export const stampOf = (em: EntityManager, now: Date) => {
+  const { id, type } = actor(em)
+  return {
+    createdBy: id,
+    createdByType: type,
+    createdDate: now,
+    lastModifiedBy: id,
+    lastModifiedByType: type,
+    lastModifiedDate: now,
+  }
+}
+
 interface Stamped {
   createdBy: string | null
   createdByType: SecurityIdentityType

@@ -1,57 +1,23 @@
 // End entities: the owners of certificates (contract 5.2, 6.6).
-import type { EntityManager, RawQueryFragment } from '@mikro-orm/postgresql'
-import { z } from 'zod'
-import { endEntityFields, endEntityViolations } from '../../domain/end-entity-rules.ts'
+import { endEntityFields } from '../../domain/end-entity-rules.ts'
 import { Failure } from '../../domain/failure.ts'
+import { record } from '../../storage/audit-event.ts'
 import { mayEnter } from '../../storage/authorization.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
-import { readable } from '../../storage/grant.ts'
+import { findEndEntities } from '../../storage/end-entity-search.ts'
 import { Policy } from '../../storage/policy.ts'
 import { Realm } from '../../storage/realm.ts'
-import { alias, amongIds, searchPage } from '../../storage/search.ts'
-import * as shape from '../dto.ts'
 import { exampleIds } from '../examples.ts'
 import { from, operation } from '../operation.ts'
-import { subjectAnswer, subjectFields } from '../shared-types.ts'
-import { create } from './writing.ts'
-
-const GetEndEntityResponseDto = shape.dto('GetEndEntityResponseDto', {
-  id: shape.Uuid,
-  realmId: shape.Uuid,
-  alias: shape.nullable(z.string()),
-  ...subjectAnswer,
-  userId: shape.nullable(shape.Uuid),
-  archiveInfo: shape.ArchiveInfo,
-  metadata: shape.Metadata,
-})
-const CreateEndEntityRequestDto = shape.dto('CreateEndEntityRequestDto', { realmId: shape.Uuid, ...subjectFields })
-const EndEntitySearchRequestDto = shape.dto('EndEntitySearchRequestDto', {
-  realmId: shape.Uuid,
-  simpleSearchTerm: shape.MaybeText(),
-  endEntityIds: shape.maybe(shape.setOf(shape.Uuid)),
-  policyId: shape.maybe(shape.Uuid),
-  withoutPasswordForPolicyId: shape.maybe(shape.Uuid),
-  archived: shape.withDefault(z.boolean(), false),
-})
-
-const sortable = [
-  'id',
-  'realmId',
-  'alias',
-  'commonName',
-  'organization',
-  'organizationalUnit',
-  'country',
-  'externalId',
-  'email',
-  'userId',
-]
-const searched = [
-  ...['common_name', 'alias', 'external_id', 'email', 'organization', 'organizational_unit'].map(
-    column => `${alias}.${column}`,
-  ),
-  ...['domains', 'ips'].map(column => `array_to_string(${alias}.${column}, ' ')`),
-]
+import {
+  CreateEndEntityRequestDto,
+  CreateEndEntityResponseDto,
+  EndEntitySearchRequestDto,
+  GetEndEntityResponseDto,
+  GetEndEntityResponseDtoPage,
+  SetEndEntityAliasRequestDto,
+} from './end-entity-dtos.ts'
+import { change, create } from './writing.ts'
 
 /** What the maker of an end entity may do with it (contract 7.2). */
 const ownEndEntity = ['READ', 'UPDATE', 'DELETE']
@@ -63,7 +29,7 @@ export const createNewEndEntity = operation('POST /end-entities', {
   living: true,
   body: CreateEndEntityRequestDto,
   example: { body: { realmId: exampleIds.Realm, commonName: 'web-01', domains: ['web-01.example.org'] } },
-  returns: [201, shape.sameAs('CreateEndEntityResponseDto', GetEndEntityResponseDto)],
+  returns: [201, CreateEndEntityResponseDto],
   fails: [415, 422],
   handle: ({ em, caller, realm, body }) => {
     const fields = endEntityFields(body)
@@ -86,45 +52,23 @@ export const getEndEntity = operation('GET /end-entities/:id', {
   handle: ({ target }) => target,
 })
 
-const pickOne = (found: readonly EndEntity[]): EndEntity => {
-  const living = found.find(({ archived }) => !archived)
-  if (living) return living
-  throw new Failure(found.length > 0 ? 'ENTITY_ARCHIVED' : 'END_ENTITY_NOT_FOUND')
-}
-
-export const getEndEntityByRealmIdAndExternalId = operation('GET /end-entities/realms/:realmId/externals/:externalId', {
-  summary: 'Read the end entity of a realm that has an external id',
-  on: { realm: from.path(Realm, 'realmId') },
-  needs: 'TOKEN',
-  params: { externalId: shape.Text() },
+export const setEndEntityAlias = operation('PATCH /end-entities/:id/alias', {
+  summary: 'Set the alias of an end entity, unique in its realm',
+  on: EndEntity,
+  needs: 'UPDATE_END_ENTITY',
+  living: true,
+  body: SetEndEntityAliasRequestDto,
+  example: { body: { alias: 'web-01 (Berlin)', version: 1 } },
   returns: [200, GetEndEntityResponseDto],
-  fails: [409],
-  handle: async ({ em, caller, realm, params: { externalId } }) => {
-    const found = pickOne(await em.find(EndEntity, { realmId: realm.id, externalId }))
-    await caller.must('READ_END_ENTITY', found.place)
-    return found
+  fails: [409, 415],
+  handle: async ({ em, target, body: { alias } }) => {
+    change(target, { alias })
+    const what = `Alias of end entity ${target.commonName ?? target.id} set to ${alias}`
+    record(em, { type: 'ENTITY_UPDATED', objectId: target.id, realmId: target.realmId, what })
+    await em.flush()
+    return target
   },
 })
-
-const ruledFields = [
-  'commonName',
-  'organization',
-  'organizationalUnit',
-  'country',
-  'externalId',
-  'email',
-  'domains',
-  'ips',
-  'genericDtoList',
-] as const
-
-/** A condition that keeps the end entities of a policy's realm that satisfy its strategy and rules. */
-const satisfying = async (em: EntityManager, policy: Policy): Promise<RawQueryFragment> => {
-  const { realmId } = policy
-  const all = await em.find(EndEntity, { realmId }, { fields: ruledFields, disableIdentityMap: true })
-  const fit = all.filter(endEntity => endEntityViolations(policy, endEntity).length === 0)
-  return amongIds(fit.map(({ id }) => id))
-}
 
 const mustBeOfRealm = (realm: Realm, ...policies: (Policy | undefined)[]): void => {
   if (policies.some(policy => policy && policy.realmId !== realm.id)) throw new Failure('REALM_MISMATCH')
@@ -140,21 +84,11 @@ export const searchEndEntities = operation('POST /end-entities/search', {
   needs: { policy: 'READ_POLICY', passwordPolicy: 'READ_POLICY' },
   body: EndEntitySearchRequestDto,
   paging: true,
-  returns: [200, shape.pageDto('GetEndEntityResponseDtoPage', GetEndEntityResponseDto)],
+  returns: [200, GetEndEntityResponseDtoPage],
   fails: [415, 422],
   handle: async ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
-    const { simpleSearchTerm, endEntityIds, archived } = body
     if (!(await mayEnter(em, caller, realm.id))) throw new Failure('ACCESS_DENIED')
     mustBeOfRealm(realm, policy, passwordPolicy)
-    return searchPage(em, EndEntity, {
-      where: { realmId: realm.id, archived, ...(endEntityIds && { id: { $in: endEntityIds } }) },
-      and: [
-        readable('READ_END_ENTITY', caller, { REALM: `${alias}.realm_id`, END_ENTITY: `${alias}.id` }),
-        policy && (await satisfying(em, policy)),
-      ],
-      term: { text: simpleSearchTerm, in: searched },
-      page,
-      sortable,
-    })
+    return findEndEntities(em, caller, { ...body, policy, passwordPolicy, page })
   },
 })
