@@ -39,8 +39,9 @@ const unmatched: Middleware = async (ctx, next) => {
 
 const routerOf = (all: Operations, deps: Dependencies): Router => {
   const router = new Router()
+  const surrounding = { ...deps, operations: all }
   for (const [operationId, operation] of inOrder(all))
-    router.register(operation.path, [operation.method], handlerOf(operationId, operation, deps) as never)
+    router.register(operation.path, [operation.method], handlerOf(operationId, operation, surrounding) as never)
   return router
 }
 

@@ -5,14 +5,14 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { encodePem, encodePemChain } from '../pki/pem.ts'
 import type { Ca } from '../storage/ca.ts'
 import type { Certificate } from '../storage/certificate.ts'
-import { loadIssuers } from '../storage/chain.ts'
+import { loadChains, loadIssuers } from '../storage/chain.ts'
 
-/** `<common name, else alias, else id>_<serialNumber>.<extension>`, other characters as `_` (contract 1.1). */
-export const fileName = (certificate: Certificate, extension: string): string => {
-  const { subjectCommonName, endEntityAlias, id, serialNumber } = certificate
-  const name = `${subjectCommonName ?? endEntityAlias ?? id}_${serialNumber}`
-  return `${name.replace(/[^A-Za-z0-9._-]/g, '_')}.${extension}`
-}
+/** `<common name, else alias, else id>_<serialNumber>`, other characters as `_` (contract 1.1). */
+const baseName = ({ subjectCommonName, endEntityAlias, id, serialNumber }: Certificate): string =>
+  `${subjectCommonName ?? endEntityAlias ?? id}_${serialNumber}`.replace(/[^A-Za-z0-9._-]/g, '_')
+
+/** The name of a file that holds something of the certificate. */
+export const fileName = (certificate: Certificate, extension: string): string => `${baseName(certificate)}.${extension}`
 
 /** CertificatePemDto of the certificate alone. */
 export const pemOf = (certificate: Certificate) => ({
@@ -21,7 +21,14 @@ export const pemOf = (certificate: Certificate) => ({
   pemCertificate: encodePem('CERTIFICATE', certificate.der),
 })
 
-const chainPem = (certificate: Certificate, issuers: readonly Ca[], casFirst: boolean): string => {
+/** PEM of CAs, issuing CA first. */
+export const casPem = (cas: readonly Ca[]): string =>
+  encodePemChain(
+    'CERTIFICATE',
+    cas.map(({ der }) => der),
+  )
+
+const chainPem = (certificate: Certificate, issuers: readonly Ca[], casFirst = false): string => {
   const chain = [certificate.der, ...issuers.map(({ der }) => der)]
   return encodePemChain('CERTIFICATE', casFirst ? chain.toReversed() : chain)
 }
@@ -33,13 +40,30 @@ export const chainOf = async (em: EntityManager, certificate: Certificate, casFi
   pemCertificate: chainPem(certificate, await loadIssuers(em, certificate.issuerCaId), casFirst),
 })
 
-/** ZippedFileDto: one PEM with leaf and chain a certificate, no keys. */
-export const zipOf = async (em: EntityManager, certificates: readonly Certificate[], name = 'certificates.zip') => {
-  const archive = new ZipArchive({ zlib: { level: 6 } })
-  for (const certificate of certificates) {
-    const { fileName, pemCertificate } = await chainOf(em, certificate)
-    archive.append(pemCertificate, { name: fileName })
+/** A name of its own for each certificate, also where case does not count: imports can share name and serial number. */
+const namesIn = (certificates: readonly Certificate[]): ReadonlyMap<Certificate, string> => {
+  const taken = new Set<string>()
+  const nameOf = (certificate: Certificate): string => {
+    const base = baseName(certificate)
+    const isFree = !taken.has(base.toLowerCase())
+    taken.add(base.toLowerCase())
+    return isFree ? base : `${base}_${certificate.id}`
   }
+  return new Map(certificates.map(certificate => [certificate, `${nameOf(certificate)}.pem`]))
+}
+
+/**
+ * ZippedFileDto: one PEM with leaf and chain a certificate, no keys. Where a chain is incomplete the file ends with what
+ * is known of it: one imported certificate of an unknown CA does not keep the others from their owner.
+ */
+export const zipOf = async (em: EntityManager, certificates: readonly Certificate[], name = 'certificates.zip') => {
+  const chainFor = await loadChains(
+    em,
+    certificates.map(({ issuerCaId }) => issuerCaId),
+  )
+  const archive = new ZipArchive({ zlib: { level: 6 } })
+  for (const [certificate, file] of namesIn(certificates))
+    archive.append(chainPem(certificate, chainFor(certificate.issuerCaId).issuers), { name: file })
   void archive.finalize()
   return { fileName: name, zippedBytes: await buffer(archive) }
 }

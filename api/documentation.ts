@@ -26,7 +26,18 @@ const page = `<!doctype html>
 </body>
 </html>
 `
-const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#api', deepLinking: true, docExpansion: 'none' })\n`
+/** Calls go to where the page came from, under whatever name: the browser lets the page call no other place. */
+const start = `const here = ({ servers: _, ...spec }) => ({ ...spec, servers: [{ url: location.origin }] })
+const show = spec => SwaggerUIBundle({
+  spec: here(spec),
+  dom_id: '#api',
+  deepLinking: true,
+  displayOperationId: true,
+  docExpansion: 'none',
+  filter: true,
+})
+fetch('/api/openapi.json').then(answer => answer.json()).then(show)
+`
 
 /** Serves `/api/openapi.json` and `/docs`. */
 export const documentation = (

@@ -6,7 +6,9 @@ import { SecurityIdentityType, valuesOf, type Enumeration } from '../domain/enum
 /** The most ids that one list may hold unless stated (contract 1.2). */
 export const maxIds = 10_000
 
-const controls = /^[^\p{Cc}]*$/u
+// Spelled out, not \p{Cc}: clients read this pattern in the OpenAPI document, some without Unicode classes.
+// oxlint-disable-next-line no-control-regex
+const controls = /^[^\u0000-\u001f\u007f-\u009f]*$/
 const line = (max: number) => z.string().trim().max(max).regex(controls, { error: 'must not hold control characters' })
 
 /** An id: any case in, lower case out. A malformed one is INVALID_IDENTIFIER. */
@@ -19,7 +21,8 @@ export const Timestamp = z.codec(z.iso.datetime({ offset: true }), z.date(), {
 })
 
 const armour = /-----(?:BEGIN|END) [A-Z0-9 #]+-----/g
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+// No groups: their backtracking would overflow the stack within the body limit.
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** Bytes: padded one-line Base64 out; white space and PEM armour are accepted in. */
 export const Base64 = z.codec(
@@ -28,7 +31,7 @@ export const Base64 = z.codec(
   {
     decode: (text, context) => {
       const bare = text.replace(armour, '').replace(/\s+/g, '')
-      if (base64.test(bare)) return Buffer.from(bare, 'base64')
+      if (bare.length % 4 === 0 && base64.test(bare)) return Buffer.from(bare, 'base64')
       context.issues.push({ code: 'custom', input: text, message: 'must be Base64' })
       return z.NEVER
     },
@@ -109,15 +112,28 @@ export const enumOf = <E extends Enumeration>(
 /** A list of 0 (or `min`) to `max` items; a longer one is REQUEST_TOO_LARGE. */
 export const listOf = <S extends z.ZodType>(item: S, { min = 0, max = maxIds } = {}) => z.array(item).min(min).max(max)
 
-/** A list without duplicates: equal items count once. */
-export const setOf = <S extends z.ZodType>(item: S, limits: { min?: number; max?: number } = {}) =>
-  listOf(item, limits).overwrite(items => [...new Set(items)])
+/** A list without duplicates: equal items count once, also towards its limits. */
+export const setOf = <S extends z.ZodType>(item: S, { min = 0, max = maxIds } = {}) =>
+  z
+    .array(item)
+    .overwrite(items => [...new Set(items)])
+    .min(min)
+    .max(max)
 
 /** A Set of ids with at least one id (contract 1.2). */
 export const idsOf = (max = maxIds) => setOf(Uuid, { min: 1, max })
 
 /** A named DTO: the name is the specification's and becomes the OpenAPI component. */
 export const dto = <S extends z.ZodRawShape>(name: string, shape: S) => z.object(shape).meta({ id: name })
+
+/** A named DTO of whose members exactly one of these is there. */
+export const exactlyOne = <S extends z.ZodRawShape>(name: string, members: readonly (keyof S & string)[], shape: S) =>
+  z
+    .object(shape)
+    .refine(value => members.filter(member => (value as Record<string, unknown>)[member] != null).length === 1, {
+      error: `needs exactly one of ${members.join(', ')}`,
+    })
+    .meta({ id: name })
 
 /** The same fields under another name of the specification. */
 export const sameAs = <S extends z.ZodRawShape>(name: string, schema: z.ZodObject<S>) => dto(name, schema.shape)

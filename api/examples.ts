@@ -38,6 +38,13 @@ export const exampleCertificatePem = [
   '',
 ].join('\n')
 
+/** What is written in that certificate; the issuer is its DER Name. */
+export const exampleCertificate = {
+  fingerprint: '3304ee8fd880a71965d8715ba60cc908b933324c83d92e5b7414218d29baca98',
+  serialNumber: '4895cdefa0996504d39f9dada9915adfeb4f1047',
+  issuerDnBin: 'MBcxFTATBgNVBAMMDEVsc2V3aGVyZSBDQQ==',
+} as const
+
 /** A call as an operation's example tells it: path parameters, query parameters and body. */
 export interface Example {
   readonly params?: Readonly<Record<string, string>>

@@ -10,6 +10,7 @@ import { authenticateWith } from './authentication.ts'
 import { ApiConfig } from './config.ts'
 import type { Dependencies } from './dependencies.ts'
 import { createLog } from './log.ts'
+import { serverOf } from './server.ts'
 import { connectTemporal } from './temporal.ts'
 
 const drainMs = 15_000
@@ -49,7 +50,7 @@ const deps: Dependencies = {
   baseUrl: config.BASE_URL,
 }
 
-const server = createApp(deps).listen(config.API_PORT, config.API_HOST)
+const server = serverOf(createApp(deps)).listen(config.API_PORT, config.API_HOST)
 await once(server, 'listening')
 log.info({ address: server.address() }, 'the API listens')
 

@@ -77,6 +77,41 @@ const tagOf = ({ path }: Operation): string => {
   return first === 'public' && second === 'enum' ? 'enumerations' : first
 }
 
+/** What the operations are about, in the order in which a newcomer meets it. */
+const topics: Readonly<Record<string, string>> = {
+  realms: 'Responsibility areas that everything else belongs to',
+  'certificate-providers': 'Backends that issue certificates',
+  'certificate-providers-templates': 'What a backend can issue',
+  policies: 'Rules on how certificates are created',
+  'end-entities': 'Owners of certificates',
+  'end-entity-passwords': 'Passwords with which owners enrol by CMP and SCEP',
+  'cert-requests': 'Certificate requests: made, approved, declined, imported',
+  certificates: 'Certificates: issued, found, downloaded, revoked',
+  orders: 'Certificates that are issued in the background',
+  'ra-certificates': 'Certificates of users',
+  cas: 'Certificate authorities that the service knows',
+  pkcs10: 'PKCS#10 requests: made and read',
+  cmp: 'What a CMP server needs',
+  scep: 'What a SCEP server needs',
+  sign: 'Signatures with the keys of a policy',
+  users: 'People',
+  'api-clients': 'Machines',
+  'authenticated-principal': 'The caller',
+  permissions: 'Who may do what',
+  'mailing-lists': 'Who is told by mail',
+  configuration: 'Settings that are changed while the service runs',
+  admin: 'Archive, imports of principals and other chores of administrators',
+  public: 'What needs no token',
+  enumerations: 'Values and what they mean; no token needed',
+}
+
+const tagsOf = (items: readonly Json[]): Json[] => {
+  const used = new Set(items.flatMap(({ tags }) => tags as string[]))
+  return Object.entries(topics)
+    .filter(([name]) => used.has(name))
+    .map(([name, description]) => ({ name, description }))
+}
+
 const pathItem = (operationId: string, operation: Operation): Json => ({
   operationId,
   summary: operation.summary,
@@ -117,10 +152,9 @@ const reachable = (all: Readonly<Record<string, Json>>, from: readonly string[])
 const always = (schema: Json): Json =>
   schema['properties'] ? { ...schema, required: Object.keys(schema['properties']) } : schema
 
-const componentsOf = (paths: Record<string, Json>): Json => {
+const componentsOf = (paths: Record<string, Json>, items: readonly Json[]): Json => {
   const uri = (id: string) => prefix + id
   const { schemas } = z.toJSONSchema(z.globalRegistry, { ...options, uri }) as { schemas: Record<string, Json> }
-  const items = Object.values(paths).flatMap(path => Object.values(path) as Json[])
   const asked = reachable(schemas, referencesIn(items.map(item => item['requestBody'])))
   const used = reachable(schemas, referencesIn(paths))
   const named = [...used].sort().map(name => {
@@ -130,17 +164,28 @@ const componentsOf = (paths: Record<string, Json>): Json => {
   return Object.fromEntries(named) as Json
 }
 
+const introduction = `Issues and manages X.509 certificates.
+
+A certificate is made in three steps: an end entity of a realm, a certificate request for it under a policy, and the
+certificate of that request. The examples are calls of one imagined office: put the ids of your own resources in.
+
+[This document](/api/openapi.json) is written by the operations themselves.`
+
+const tokens = 'An access token (JWT) of the identity provider, of a user or an API client'
+
 /** Writes the document of these operations, served at this address. */
 export const openApiOf = (operations: Operations, baseUrl: string): Json => {
   const paths = pathsOf(operations)
+  const items = Object.values(paths).flatMap(path => Object.values(path) as Json[])
   return {
     openapi: '3.1.0',
-    info: { title: 'Certwright', version: '1', description: 'Issues and manages X.509 certificates.' },
+    info: { title: 'Certwright', version: '1', description: introduction },
     servers: [{ url: baseUrl }],
+    tags: tagsOf(items),
     paths,
     components: {
-      schemas: componentsOf(paths),
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      schemas: componentsOf(paths, items),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: tokens } },
     },
   }
 }

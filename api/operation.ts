@@ -18,7 +18,9 @@
 //   { policy: from.body(Policy, 'policyId'), endEntity: from.body(EndEntity, 'endEntityId') }. Lists: `from.bodyList`.
 //   A source whose member is absent or null gives undefined (`from.optional(...)` says so to the compiler).
 // - `needs`: 'NOTHING' (no token), 'TOKEN' (any caller), a right (on `target`, or global), or a right for each row.
-//   What depends on more than that is asked in the handler: `await caller.must('READ_POLICY', policy.place)`.
+// - `alsoNeeds`: what depends on more than that is asked in the handler, `await caller.must('READ_POLICY', found.place)`,
+//   and declared: [{ right: 'READ_POLICY', on: 'the policy that is found', entity: Policy }]; undeclared it is refused.
+// - `shows`: the right that decides what a filtered list holds.
 // - `paging: true` gives `page` (page, size, sort checked against the scalar members of the page's item).
 // - The kernel flushes once after the handler and encodes its value with `returns`: an entity shaped like its DTO is
 //   its own answer. A handler that starts a workflow flushes first.
@@ -30,6 +32,7 @@ import type { Right } from '../domain/permissions.ts'
 import type { PageRequest } from '../domain/search.ts'
 import type { Caller } from './caller.ts'
 import type { Example } from './examples.ts'
+import { mustBeAsked, type FurtherNeed } from './needs.ts'
 import type { Services } from './services.ts'
 import type { Settings } from '../storage/settings.ts'
 import { from, type EntityType, type Source } from './source.ts'
@@ -82,6 +85,8 @@ export interface Surroundings {
   readonly clock: () => Date
   readonly settings: Settings
   readonly services: Services
+  /** The operations of the interface by operationId. */
+  readonly operations: Readonly<Record<string, Operation>>
 }
 
 type Context<D extends Types> = Surroundings &
@@ -112,6 +117,10 @@ export interface Declaration<T extends Types, A> {
   readonly description?: string
   readonly on?: T['on']
   readonly needs: T['needs']
+  /** What the handler asks beyond `needs`. */
+  readonly alsoNeeds?: readonly FurtherNeed[]
+  /** The right by which a list is filtered. */
+  readonly shows?: Right
   /** Path parameters that are not UUIDs. */
   readonly params?: T['params']
   readonly query?: T['query']
@@ -143,6 +152,8 @@ export interface Operation {
   readonly description?: string | undefined
   readonly on: Readonly<Record<string, Source>>
   readonly needs: 'NOTHING' | 'TOKEN' | Right | Readonly<Record<string, Right>>
+  readonly alsoNeeds: readonly FurtherNeed[]
+  readonly shows?: Right | undefined
   readonly params: Shape
   readonly query: Shape
   readonly body?: z.ZodType | undefined
@@ -179,13 +190,14 @@ const failuresOf = ({ needs, fails = [], never = [] }: Declaration<Types, unknow
 const complete = (signature: string, declaration: Declaration<Types, z.ZodType | null>): Operation => {
   const [method = '', path = ''] = signature.split(' ')
   const { on, needs, params, query, body, paging, returns, handle, ...rest } = declaration
-  if (needs === undefined) throw new Error(`${signature} does not say what it needs.`)
+  const asked = { needs: needs as Operation['needs'], on: sourcesOf(on) }
+  mustBeAsked(signature, asked)
   return {
     ...rest,
+    ...asked,
     method,
     path: wholePath(path),
-    on: sourcesOf(on),
-    needs: needs as Operation['needs'],
+    alsoNeeds: rest.alsoNeeds ?? [],
     params: paramsOf(path, params as Shape | undefined),
     query: (query as Shape | undefined) ?? {},
     body: body as z.ZodType | undefined,

@@ -2,6 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
+import type { Place } from '../domain/permissions.ts'
 import { pageOf, type PageRequest } from '../domain/search.ts'
 import { Certificate } from '../storage/certificate.ts'
 import { CertificateOrder, OrderItem } from '../storage/certificate-order.ts'
@@ -11,19 +12,18 @@ import type { Caller } from './caller.ts'
 
 const zipAtMost = 1000
 
-const mayRead = async (em: EntityManager, caller: Caller, order: CertificateOrder): Promise<boolean> => {
-  if (order.createdBy === caller.id || caller.global.has('ADMIN')) return true
-  if (order.multiple) return false
-  const item = await em.findOne(OrderItem, { orderId: order.id })
+/** An order of one request hangs where the request does. */
+const placeOf = async (em: EntityManager, { id, multiple, createdBy: creatorId }: CertificateOrder): Promise<Place> => {
+  const item = multiple ? null : await em.findOne(OrderItem, { orderId: id })
   const request = item && (await em.findOne(CertRequest, item.certRequestId))
-  return request ? caller.may('READ_CERT_REQUEST', request.place) : false
+  return { ...request?.place, creatorId }
 }
 
 /** The order with this id; ORDER_NOT_FOUND, or ACCESS_DENIED for another's. */
 export const findOrder = async (em: EntityManager, caller: Caller, id: string): Promise<CertificateOrder> => {
   const order = await em.findOne(CertificateOrder, id)
   if (!order) throw new Failure('ORDER_NOT_FOUND')
-  if (!(await mayRead(em, caller, order))) throw new Failure('ACCESS_DENIED')
+  await caller.must('READ_ORDER', await placeOf(em, order))
   return order
 }
 

@@ -2,12 +2,13 @@
 import { z } from 'zod'
 import { actAs } from '../storage/stamp.ts'
 import { Failure } from '../domain/failure.ts'
-import { isGlobal, type Place, type Right } from '../domain/permissions.ts'
+import { isGlobal, isPlaceless, type Place } from '../domain/permissions.ts'
 import { Caller, type KnownPrincipal } from './caller.ts'
 import type { Dependencies } from './dependencies.ts'
 import { isCollision } from './errors.ts'
+import { declaredBy, rightsOf } from './needs.ts'
 import type { Operation } from './operation.ts'
-import { load, type Row, type SourceInput } from './source.ts'
+import { load, namedIn, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
 export interface Input extends SourceInput {
@@ -25,27 +26,25 @@ const every = (rows: Rows, name?: string): Row[] =>
     .filter(([key]) => name === undefined || key === name)
     .flatMap(([, row]) => row ?? [])
 
-const placeOf = ({ place }: Row): Place => place ?? {}
-
-/** The rights that an operation needs, each with the name of its rows. */
-const rightsOf = ({ needs }: Operation): [string, Right][] => {
-  if (needs === 'NOTHING' || needs === 'TOKEN') return []
-  return typeof needs === 'string' ? [['target', needs]] : Object.entries(needs)
-}
+/** What hangs nowhere may be a principal, which is a place of its own. */
+const placeOf = ({ id, place }: Row): Place => place ?? { PRINCIPAL: id }
 
 const asksGloballyOnly = (operation: Operation): boolean => {
   const rights = rightsOf(operation)
   return rights.length > 0 && rights.every(([, right]) => isGlobal(right))
 }
 
-const demandGlobally = async (operation: Operation, caller: Caller): Promise<void> => {
-  for (const [, right] of rightsOf(operation)) await caller.must(right)
+const demandGlobally = async (operation: Operation, caller: Caller, input: Input): Promise<void> => {
+  for (const [name, right] of rightsOf(operation)) {
+    const source = operation.on[name]
+    await caller.must(right, source ? { PRINCIPAL: namedIn(input, source) } : {})
+  }
 }
 
 const demand = async (operation: Operation, caller: Caller, rows: Rows): Promise<void> => {
   for (const [name, right] of rightsOf(operation)) {
     const places = every(rows, name).map(placeOf)
-    if (isGlobal(right)) places.push({})
+    if (isPlaceless(right)) places.push({})
     const verdicts = await caller.which(right, places)
     if (verdicts.includes(false)) throw new Failure('ACCESS_DENIED')
   }
@@ -73,24 +72,31 @@ const loadAll = async (em: Parameters<typeof load>[0], operation: Operation, inp
 const authorized = async (em: Parameters<typeof load>[0], operation: Operation, input: Input) => {
   const { principal } = input
   if (!principal) return { rows: await loadAll(em, operation, input), caller: undefined }
+  const declared = declaredBy(operation)
   if (asksGloballyOnly(operation)) {
-    const caller = await Caller.load(em, principal)
-    await demandGlobally(operation, caller)
+    const caller = await Caller.load(em, principal, { declared })
+    await demandGlobally(operation, caller, input)
     return { rows: await loadAll(em, operation, input), caller }
   }
   const rows = await loadAll(em, operation, input)
-  const caller = await Caller.load(em, principal, every(rows).map(placeOf))
+  const caller = await Caller.load(em, principal, { places: every(rows).map(placeOf), declared })
   await demand(operation, caller, rows)
   return { rows, caller }
 }
 
-const attempt = async (operation: Operation, input: Input, deps: Dependencies): Promise<unknown> => {
+/** What operations are given, and which there are. */
+export interface Surrounding extends Dependencies {
+  readonly operations?: Readonly<Record<string, Operation>>
+}
+
+const attempt = async (operation: Operation, input: Input, deps: Surrounding): Promise<unknown> => {
   const em = deps.orm.em.fork()
   if (input.principal) actAs(em, input.principal)
   const { rows, caller } = await authorized(em, operation, input)
   checkState(operation, rows, input)
-  const { temporal, clock, settings, services } = deps
-  const value = await operation.handle({ ...input, ...rows, caller, em, temporal, clock, settings, services })
+  const { temporal, clock, settings, services, operations = {} } = deps
+  const surroundings = { em, temporal, clock, settings, services, operations }
+  const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
   await em.flush()
   return operation.answer === null ? undefined : z.encode(operation.answer, value)
 }
@@ -99,7 +105,7 @@ const mayRepeat = ({ repeatable }: Operation, { body }: Input): boolean =>
   repeatable && statedVersion(body) === undefined
 
 /** Runs an operation and answers its encoded value; a collision with another writer is tried again where that is safe. */
-export const perform = async (operation: Operation, input: Input, deps: Dependencies): Promise<unknown> => {
+export const perform = async (operation: Operation, input: Input, deps: Surrounding): Promise<unknown> => {
   let left = mayRepeat(operation, input) ? retries : 0
   const again = async (error: unknown): Promise<unknown> => {
     if (left === 0 || !isCollision(error)) throw error

@@ -33,14 +33,26 @@ const splitAtCommas = (value: string | string[]): string[] =>
     .map(text => text.trim())
     .filter(text => text !== '')
 
+/** The parameters of a query string, a repeated one as a list; in linear time, as anybody may send thousands. */
+export const parametersIn = (query: string): Readonly<Record<string, string | string[]>> => {
+  const pairs = [...new URLSearchParams(query)]
+  const names = Map.groupBy(pairs, ([name]) => name)
+  return Object.fromEntries(
+    [...names].map(([name, [first, ...more]]) => [
+      name,
+      more.length > 0 ? [first, ...more].map(pair => pair?.[1] ?? '') : (first?.[1] ?? ''),
+    ]),
+  )
+}
+
 /** A list of ids, `ids=a,b` or `ids=a&ids=b`: at least one, duplicates count once. */
 export const Ids = (max = maxIds) =>
   z.codec(
     z.union([z.string(), z.array(z.string())]),
     z
       .array(Uuid)
+      .overwrite(ids => [...new Set(ids)])
       .min(1)
-      .max(max)
-      .overwrite(ids => [...new Set(ids)]),
+      .max(max),
     { decode: splitAtCommas, encode: ids => ids },
   )

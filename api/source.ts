@@ -61,12 +61,24 @@ export const from = {
     member: string,
     missing?: ApiError,
   ) => Source<T[]>,
+  /** A list of ids in the query; every one must exist. */
+  queryList: source('query') as <T extends object>(
+    entity: EntityType<T>,
+    member: string,
+    missing?: ApiError,
+  ) => Source<T[]>,
   /** A source whose member may be absent or null. */
   optional: <T>(inner: Source<T>): Source<T | undefined> => inner,
 }
 
 const valueIn = (input: SourceInput, { part, member }: Source): unknown =>
   (input[part] as Readonly<Record<string, unknown>> | undefined)?.[member]
+
+/** The one id that a source names, where it names one. */
+export const namedIn = (input: SourceInput, from: Source): string | undefined => {
+  const id = valueIn(input, from)
+  return typeof id === 'string' ? id : undefined
+}
 
 const loadAll = async (em: EntityManager, { entity, missing }: Source, ids: readonly string[]): Promise<Row[]> => {
   const rows = await em.find<Row>(entity as EntityType<Row>, { id: { $in: [...ids] } })
@@ -80,9 +92,10 @@ const missingRow = (code: ApiError, id: string): never => {
 
 /** Loads what a source names: a row, rows, or undefined where nothing is named; an unknown id is a 404. */
 export const load = async (em: EntityManager, from: Source, input: SourceInput): Promise<Row | Row[] | undefined> => {
-  const id = valueIn(input, from)
-  if (Array.isArray(id)) return loadAll(em, from, id as string[])
-  if (typeof id !== 'string') return undefined
+  const value = valueIn(input, from)
+  if (Array.isArray(value)) return loadAll(em, from, value as string[])
+  const id = namedIn(input, from)
+  if (id === undefined) return undefined
   const row = await em.findOne<Row>(from.entity as EntityType<Row>, { id })
   return row ?? missingRow(from.missing, id)
 }

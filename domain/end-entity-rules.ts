@@ -213,3 +213,19 @@ export const endEntityViolations = (
   const missing = strategyViolation(endEntityStrategy, subject)
   return [...(missing ? [missing] : []), ...ruleViolations(endEntityRules, subject)]
 }
+
+/** Throws END_ENTITY_RULE_VIOLATION, its message naming every property at fault, unless strategy and rules are kept. */
+export const mustSatisfy = (policy: Parameters<typeof endEntityViolations>[0], subject: SubjectData): void => {
+  const violations = endEntityViolations(policy, subject)
+  if (violations.length === 0) return
+  const told = violations.map(({ property, message }) => `${property}: ${message}`).join('; ')
+  throw new Failure(
+    'END_ENTITY_RULE_VIOLATION',
+    `The rules or the strategy of the policy are broken: ${told}`,
+    violations.map(({ property, message }) => ({ field: property, message })),
+  )
+}
+
+/** How people call an end entity: the first of what names it. */
+export const nameOf = ({ commonName, externalId, email, domains, ips }: EndEntityFields): string =>
+  commonName ?? externalId ?? email ?? domains[0] ?? ips[0] ?? ''

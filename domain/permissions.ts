@@ -18,13 +18,14 @@ export const scopes = {
 } as const
 export type Scope = keyof typeof scopes
 
-/** Where a resource hangs: the ids of itself and of what stands above it, and who made it. */
+/** Where a resource hangs: the ids of itself and of what stands above it, and who made it; or a principal. */
 export interface Place {
   readonly REALM?: string | undefined
   readonly POLICY?: string | undefined
   readonly END_ENTITY?: string | undefined
   readonly CERT_REQUEST?: string | undefined
   readonly CERTIFICATE?: string | undefined
+  readonly PRINCIPAL?: string | undefined
   readonly creatorId?: string | null | undefined
 }
 
@@ -33,13 +34,27 @@ export interface Grants {
   readonly principalId: string
   readonly global: ReadonlySet<GlobalPermission>
   on(scope: Scope, id: string): ReadonlySet<string>
+  /** Whether there is a grant on something in a realm. */
+  within(realmId: string): boolean
+  /** The permissions that are held on any resource of a scope. */
+  anywhere(scope: Scope): ReadonlySet<string>
 }
 
-/** One way to hold a right: a permission on a scope of the place, a global one, or being its creator. */
+/** One way to hold a right: a permission on a scope of the place, a global one, or what the holder is to the place. */
 export type Way =
   | { readonly on: Scope; readonly any: readonly string[] }
   | { readonly on: 'GLOBAL'; readonly any: readonly GlobalPermission[] }
+  /** A permission on whatever resource of a scope. */
+  | { readonly on: 'ANYWHERE'; readonly scope: Scope; readonly any: readonly string[] }
+  /** Any grant on something in the realm of the place. */
+  | { readonly on: 'WITHIN' }
+  /** Having made what is at the place. */
   | { readonly on: 'CREATOR' }
+  /** Being the principal of the place. */
+  | { readonly on: 'SELF' }
+
+/** Whether a way is a permission on a scope of the place. */
+export const isScoped = (way: Way): way is Extract<Way, { on: Scope }> => way.on in scopes
 
 const anyOf = (scope: Scope): Way => ({ on: scope, any: Object.keys(scopes[scope]) })
 const onRealm = (...any: RealmPermission[]): Way => ({ on: 'REALM', any })
@@ -48,8 +63,16 @@ const onEndEntity = (...any: EndEntityPermission[]): Way => ({ on: 'END_ENTITY',
 const onRequest = (...any: CertRequestPermission[]): Way => ({ on: 'CERT_REQUEST', any })
 const onCertificate = (...any: CertificatePermission[]): Way => ({ on: 'CERTIFICATE', any })
 const globally = (...any: GlobalPermission[]): Way => ({ on: 'GLOBAL', any })
+const anywhere = (scope: Scope, ...any: string[]): Way => ({ on: 'ANYWHERE', scope, any })
+const within: Way = { on: 'WITHIN' }
 const creator: Way = { on: 'CREATOR' }
+const self: Way = { on: 'SELF' }
 
+const readRequest = [
+  onRealm('FULL_READ', 'CERTREQS_READ'),
+  onPolicy('CERTREQS_READ', 'CERTREQS_APPROVE'),
+  anyOf('CERT_REQUEST'),
+]
 const readCertificate = [onRealm('FULL_READ', 'CERTS_READ'), anyOf('POLICY'), anyOf('CERTIFICATE')]
 
 /** Every right of contract 7: all groups must be satisfied, each by one of its ways. ADMIN satisfies every right. */
@@ -57,60 +80,100 @@ export const rights = {
   ADMIN: [[]],
   CREATE_REALM: [[globally('REALMS_CREATE')]],
   READ_REALM: [[anyOf('REALM')]],
+  /** Naming a realm that only bounds a list. */
+  ENTER_REALM: [[anyOf('REALM'), within]],
   UPDATE_REALM: [[onRealm('UPDATE')]],
   CREATE_POLICY: [[onRealm('POLICIES_CREATE')]],
   READ_POLICY: [[onRealm('FULL_READ', 'POLICIES_READ'), anyOf('POLICY')]],
   UPDATE_POLICY: [[onPolicy('UPDATE')]],
+  /** Seeing what policies can be made of. */
+  SHAPE_POLICIES: [[anywhere('REALM', 'POLICIES_CREATE'), anywhere('POLICY', 'UPDATE')]],
   CREATE_END_ENTITY: [[onRealm('ENDENTITIES_CREATE')]],
   READ_END_ENTITY: [[onRealm('FULL_READ', 'ENDENTITIES_READ'), anyOf('END_ENTITY')]],
   UPDATE_END_ENTITY: [[onEndEntity('UPDATE')]],
   CREATE_CERT_REQUEST: [[onPolicy('CERTS_CREATE')]],
-  READ_CERT_REQUEST: [
-    [onRealm('FULL_READ', 'CERTREQS_READ'), onPolicy('CERTREQS_READ', 'CERTREQS_APPROVE'), anyOf('CERT_REQUEST')],
-  ],
-  ISSUE: [
-    [onPolicy('CERTS_CREATE')],
-    [onRealm('FULL_READ', 'CERTREQS_READ'), onPolicy('CERTREQS_READ', 'CERTREQS_APPROVE'), anyOf('CERT_REQUEST')],
-  ],
+  READ_CERT_REQUEST: [readRequest],
+  ISSUE: [[onPolicy('CERTS_CREATE')], readRequest],
   APPROVE: [[onRequest('APPROVE'), onPolicy('CERTREQS_APPROVE')]],
   DECLINE: [[onRequest('APPROVE'), onPolicy('CERTREQS_APPROVE'), creator]],
   READ_CERTIFICATE: [readCertificate],
   DOWNLOAD_KEY: [readCertificate, [creator, onCertificate('DOWNLOAD_PRIVATE_KEY')]],
+  /** The place of an order has its creator, that of a single one also its request. */
+  READ_ORDER: [[creator, ...readRequest]],
+  READ_USER: [[globally('USERS_READ'), self]],
+  READ_API_CLIENT: [[globally('APICLIENTS_READ'), self]],
 } as const satisfies Record<string, readonly (readonly Way[])[]>
 export type Right = keyof typeof rights
 
-/** The answer of the walk: the verdict, what decided it, and every way that would have served. */
+/** What a right was held by: the kind of way and, unless it is what the holder is, the permission. */
+export interface Held {
+  readonly on: Way['on']
+  readonly permission?: string
+}
+
+/** The answer of the walk: the verdict, what decided it, and the ways that would have served, one of each list. */
 export interface Verdict {
   readonly allowed: boolean
-  readonly by: readonly Way[]
-  readonly wouldServe: readonly Way[]
+  readonly by: readonly Held[]
+  readonly wouldServe: readonly (readonly Way[])[]
 }
 
 const includesRealmRead = (way: Way): boolean => way.on === 'REALM' && way.any.includes('FULL_READ')
 
-const holds = (way: Way, place: Place, grants: Grants): boolean => {
-  if (way.on === 'CREATOR') return place.creatorId === grants.principalId
-  if (way.on === 'GLOBAL') return way.any.some(permission => grants.global.has(permission))
-  const id = place[way.on]
-  if (id === undefined) return false
-  if (includesRealmRead(way) && grants.global.has('REALMS_FULL_READ')) return true
-  const held = grants.on(way.on, id)
-  return way.any.some(permission => held.has(permission))
+const found = (on: Way['on'], any: readonly string[], held: ReadonlySet<string>): Held | undefined => {
+  const permission = any.find(one => held.has(one))
+  return permission === undefined ? undefined : { on, permission }
 }
+
+const heldOnScope = (way: Extract<Way, { on: Scope }>, place: Place, grants: Grants): Held | undefined => {
+  const id = place[way.on]
+  if (id === undefined) return undefined
+  if (includesRealmRead(way) && grants.global.has('REALMS_FULL_READ'))
+    return { on: 'GLOBAL', permission: 'REALMS_FULL_READ' }
+  return found(way.on, way.any, grants.on(way.on, id))
+}
+
+const heldBy = (way: Way, place: Place, grants: Grants): Held | undefined => {
+  if (way.on === 'CREATOR') return place.creatorId === grants.principalId ? { on: way.on } : undefined
+  if (way.on === 'SELF') return place.PRINCIPAL === grants.principalId ? { on: way.on } : undefined
+  if (way.on === 'WITHIN') return place.REALM && grants.within(place.REALM) ? { on: way.on } : undefined
+  if (way.on === 'ANYWHERE') return found(way.on, way.any, grants.anywhere(way.scope))
+  if (way.on === 'GLOBAL') return found(way.on, way.any, grants.global)
+  return heldOnScope(way, place, grants)
+}
+
+const orGlobally = (ways: readonly Way[]): readonly Way[] => [
+  ways.some(includesRealmRead) ? globally('ADMIN', 'REALMS_FULL_READ') : globally('ADMIN'),
+  ...ways,
+]
+
+const groupsOf = (right: Right): readonly (readonly Way[])[] => rights[right]
 
 /** Decides whether the holder of these grants has a right on the resource at this place, and says why. */
 export const decide = (right: Right, place: Place, grants: Grants): Verdict => {
-  const groups: readonly (readonly Way[])[] = rights[right]
-  if (grants.global.has('ADMIN')) return { allowed: true, by: [globally('ADMIN')], wouldServe: [] }
-  const found = groups.map(ways => ways.find(way => holds(way, place, grants)))
-  const by = found.filter(way => way !== undefined)
-  const missing = groups.filter((_, index) => found[index] === undefined).flat()
-  return { allowed: by.length === groups.length, by, wouldServe: [globally('ADMIN'), ...missing] }
+  if (grants.global.has('ADMIN')) return { allowed: true, by: [{ on: 'GLOBAL', permission: 'ADMIN' }], wouldServe: [] }
+  const groups = groupsOf(right)
+  const held = groups.map(ways => ways.map(way => heldBy(way, place, grants)).find(one => one !== undefined))
+  const missing = groups.filter((_, index) => held[index] === undefined)
+  return {
+    allowed: missing.length === 0,
+    by: held.filter(one => one !== undefined),
+    wouldServe: missing.map(orGlobally),
+  }
 }
 
+const everyWay = (right: Right, kinds: readonly Way['on'][]): boolean =>
+  groupsOf(right).every(ways => ways.every(({ on }) => kinds.includes(on)))
+
 /** Whether a right hangs on global permissions alone, so that it is asked before the existence of a resource. */
-export const isGlobal = (right: Right): boolean =>
-  (rights[right] as readonly (readonly Way[])[]).every(ways => ways.every(way => way.on === 'GLOBAL'))
+export const isGlobal = (right: Right): boolean => everyWay(right, ['GLOBAL', 'SELF'])
+
+/** Whether a right can be held at no place at all. */
+export const isPlaceless = (right: Right): boolean => everyWay(right, ['GLOBAL', 'ANYWHERE'])
+
+/** Whether a right looks further than the grants on a place. */
+export const looksFurther = (right: Right): boolean =>
+  groupsOf(right).some(ways => ways.some(({ on }) => on === 'WITHIN' || on === 'ANYWHERE'))
 
 /** What a list may hold: everything, or what hangs on these realms and policies, or carries a grant of its own. */
 export type Reach = { readonly all: true } | { readonly all: false; readonly ways: readonly Way[] }

@@ -1,7 +1,6 @@
 // Questions about grants beyond one place: anything within a realm, anywhere at all, everything of one principal.
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
-import type { GlobalPermission } from '../domain/permission-enums.ts'
-import type { Scope } from '../domain/permissions.ts'
+import type { Grants, Place, Scope } from '../domain/permissions.ts'
 import { alias } from './search.ts'
 
 /** The tables whose rows hang in a realm, by the scope of their grants. */
@@ -12,55 +11,51 @@ const tables = {
   CERTIFICATE: 'certificate',
 } as const satisfies Partial<Record<Scope, string>>
 
-/** A condition on a principal's id: it holds a grant on the realm (four times `?`, then once) or on something in it. */
-const within = (principal: string): string =>
+/** A condition on a principal's id: it holds a grant on a realm or on something in it; `realm` stands in it five times. */
+const within = (principal: string, realm: string): string =>
   [
     ...Object.entries(tables).map(
       ([scope, table]) =>
         `exists (select 1 from permission_grant g join ${table} t on t.id = g.resource_id
-          where g.principal_id = ${principal} and g.scope = '${scope}' and t.realm_id = ?)`,
+          where g.principal_id = ${principal} and g.scope = '${scope}' and t.realm_id = ${realm})`,
     ),
     `exists (select 1 from permission_grant g
-      where g.principal_id = ${principal} and g.scope = 'REALM' and g.resource_id = ?)`,
+      where g.principal_id = ${principal} and g.scope = 'REALM' and g.resource_id = ${realm})`,
   ].join(' or ')
 
-const idsFor = (realmId: string): string[] => Array.from({ length: Object.keys(tables).length + 1 }, () => realmId)
-
-/** Who asks, as far as global permissions go. */
-interface Holder {
-  readonly id: string
-  readonly global: ReadonlySet<GlobalPermission>
+const realmsEntered = async (em: EntityManager, principalId: string, realmIds: readonly string[]) => {
+  if (realmIds.length === 0) return new Set<string>()
+  const rows = await em.execute<{ id: string }[]>(
+    `select r.id from unnest(?::uuid[]) as r(id), (select ?::uuid as id) p where ${within('p.id', 'r.id')}`,
+    [`{${realmIds.join(',')}}`, principalId],
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
-/** Whether a principal holds any grant on a realm or on something in it, which covers a realm that bounds a list. */
-export const mayEnter = async (em: EntityManager, { id, global }: Holder, realmId: string): Promise<boolean> => {
-  if (global.has('ADMIN') || global.has('REALMS_FULL_READ')) return true
-  const rows = await em.execute(`select 1 from (select ?::uuid as id) p where ${within('p.id')}`, [
-    id,
-    ...idsFor(realmId),
-  ])
-  return rows.length > 0
+const heldAnywhere = async (em: EntityManager, principalId: string) => {
+  const rows = await em.execute<{ scope: string; permissions: string[] }[]>(
+    `select g.scope, array_agg(distinct p) as permissions from permission_grant g, unnest(g.permissions) p
+      where g.principal_id = ? and g.scope in ('REALM', 'POLICY') group by g.scope`,
+    [principalId],
+  )
+  return new Map(rows.map(({ scope, permissions }) => [scope, new Set(permissions)]))
+}
+
+/** Adds what rights that look further ask: grants on anything in these realms, and on any realm or policy. */
+export const lookFurther = async (em: EntityManager, grants: Grants, places: readonly Place[]): Promise<Grants> => {
+  const realmIds = [...new Set(places.map(({ REALM }) => REALM).filter(id => id !== undefined))]
+  const entered = await realmsEntered(em, grants.principalId, realmIds)
+  const anywhere = await heldAnywhere(em, grants.principalId)
+  return { ...grants, within: id => entered.has(id), anywhere: scope => anywhere.get(scope) ?? new Set() }
 }
 
 /** A condition that keeps the principals of a listed table that may enter a realm. */
 export const canEnter = (realmId: string): RawQueryFragment =>
   raw(
-    `(${within(`${alias}.id`)} or exists (select 1 from permission_grant g where g.principal_id = ${alias}.id
+    `(${within(`${alias}.id`, '?')} or exists (select 1 from permission_grant g where g.principal_id = ${alias}.id
       and g.scope = 'GLOBAL' and g.permissions && '{ADMIN,REALMS_FULL_READ}'::text[]))`,
-    idsFor(realmId),
+    Array.from({ length: Object.keys(tables).length + 1 }, () => realmId),
   )
-
-/** Whether a principal may make a policy in any realm, or change any policy. */
-export const mayShapePolicies = async (em: EntityManager, { id, global }: Holder): Promise<boolean> => {
-  if (global.has('ADMIN')) return true
-  const rows = await em.execute(
-    `select 1 from permission_grant where principal_id = ?
-      and ((scope = 'REALM' and 'POLICIES_CREATE' = any(permissions)) or (scope = 'POLICY' and 'UPDATE' = any(permissions)))
-      limit 1`,
-    [id],
-  )
-  return rows.length > 0
-}
 
 /** A grant with the name of its resource. */
 export interface NamedGrant {

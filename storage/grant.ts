@@ -1,7 +1,7 @@
-// Grants in the database: loading what matters for a question, giving, replacing, and filtering lists in SQL.
-import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
+// Grants in the database: loading what matters for a question, giving and replacing.
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { GlobalPermission } from '../domain/permission-enums.ts'
-import { reachOf, type Grants, type Place, type Right, type Scope, type Way } from '../domain/permissions.ts'
+import type { Grants, Place, Scope } from '../domain/permissions.ts'
 import { PermissionGrant } from './permission-grant.ts'
 
 const keys = ['REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE'] as const satisfies readonly Scope[]
@@ -11,7 +11,11 @@ const idsOf = (places: readonly Place[]): string[] => [
   ...new Set(places.flatMap(place => keys.map(key => place[key]).filter(id => id !== undefined))),
 ]
 
-/** Loads the global grants of a principal and those on these places. */
+const unloaded = (): never => {
+  throw new Error('These grants were loaded for their places alone.')
+}
+
+/** Loads the global grants of a principal and those on these places; `lookFurther` of authorization.ts adds the rest. */
 export const loadGrants = async (
   em: EntityManager,
   principalId: string,
@@ -28,6 +32,8 @@ export const loadGrants = async (
     principalId,
     global: (held.get(`GLOBAL/${principalId}`) ?? nothing) as ReadonlySet<GlobalPermission>,
     on: (scope, id) => held.get(`${scope}/${id}`) ?? nothing,
+    within: unloaded,
+    anywhere: unloaded,
   }
 }
 
@@ -58,38 +64,26 @@ export const grantNew = (
   { scope, resourceId, permissions }: { scope: Scope; resourceId: string; permissions: readonly string[] },
 ): void => void em.create(PermissionGrant, { principalId, scope, resourceId, permissions: [...permissions] })
 
-/** Replaces what a principal holds on a resource; an empty list removes the grant (contract 7.3). */
-export const replaceGrant = async (
+/** The permissions that one resource shall have for a principal. */
+export interface GrantWish {
+  readonly id: string
+  readonly permissions: readonly string[]
+}
+
+/** Replaces what a principal holds on resources of one scope; an empty list removes the grant (contract 7.3). */
+export const replaceGrants = async (
   em: EntityManager,
   principalId: string,
-  { scope, resourceId, permissions }: { scope: Scope | 'GLOBAL'; resourceId: string; permissions: readonly string[] },
+  { scope, wishes }: { scope: Scope | 'GLOBAL'; wishes: readonly GrantWish[] },
 ): Promise<void> => {
-  if (permissions.length === 0) await em.nativeDelete(PermissionGrant, { principalId, scope, resourceId })
-  else await em.upsert(PermissionGrant, { principalId, scope, resourceId, permissions: [...permissions] })
-}
-
-/** The columns of a listed table that lead to the scopes. */
-export type ScopeColumns = Partial<Record<Scope, string>>
-
-const clauseOf = (way: Way, columns: ScopeColumns): string | undefined => {
-  if (way.on === 'GLOBAL' || way.on === 'CREATOR') return undefined
-  const column = columns[way.on]
-  if (!column) return undefined
-  return `${column} in (select resource_id from permission_grant where principal_id = ? and scope = '${way.on}' and permissions && '{${way.any.join(',')}}'::text[])`
-}
-
-/** A condition that keeps only the rows that this principal may read; undefined where it may read all. */
-export const readable = (
-  right: Right,
-  { id, global }: { id: string; global: ReadonlySet<GlobalPermission> },
-  columns: ScopeColumns,
-): RawQueryFragment | undefined => {
-  const reach = reachOf(right, global)
-  if (reach.all) return undefined
-  const clauses = reach.ways.map(way => clauseOf(way, columns)).filter(clause => clause !== undefined)
-  if (clauses.length === 0) return raw('false')
-  return raw(
-    `(${clauses.join(' or ')})`,
-    clauses.map(() => id),
+  const taken = wishes.filter(({ permissions }) => permissions.length === 0).map(({ id }) => id)
+  const given = wishes.filter(({ permissions }) => permissions.length > 0)
+  if (taken.length > 0) await em.nativeDelete(PermissionGrant, { principalId, scope, resourceId: { $in: taken } })
+  await em.execute(
+    `insert into permission_grant (principal_id, scope, resource_id, permissions)
+     select ?, ?, (wish->>'id')::uuid, array(select jsonb_array_elements_text(wish->'permissions'))
+       from jsonb_array_elements(?::jsonb) as wish
+     on conflict (principal_id, scope, resource_id) do update set permissions = excluded.permissions`,
+    [principalId, scope, JSON.stringify(given)],
   )
 }

@@ -1,7 +1,7 @@
 // Lists hold only what the caller may read (contract 1.3): the grants of the caller as a condition on a listed table.
 import type { EntityManager, RawQueryFragment } from '@mikro-orm/postgresql'
 import type { GlobalPermission } from '../domain/permission-enums.ts'
-import { reachOf, type Right, type Scope, type Way } from '../domain/permissions.ts'
+import { isScoped, reachOf, type Right, type Scope, type Way } from '../domain/permissions.ts'
 import { among, anyOf } from './among.ts'
 
 /** The columns of a listed table that lead to the scopes. */
@@ -13,8 +13,12 @@ export interface Reader {
   readonly global: ReadonlySet<GlobalPermission>
 }
 
-const granted = (em: EntityManager, { id }: Reader, { way, columns }: { way: Way; columns: ScopeColumns }) => {
-  if (way.on === 'GLOBAL' || way.on === 'CREATOR') return undefined
+const granted = async (
+  em: EntityManager,
+  { id }: Reader,
+  { way, columns }: { way: Way; columns: ScopeColumns },
+): Promise<RawQueryFragment | undefined> => {
+  if (!isScoped(way)) return undefined
   const column = columns[way.on]
   if (!column) return undefined
   return among(em, column, {

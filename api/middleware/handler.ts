@@ -8,7 +8,8 @@ import type { Dependencies } from '../dependencies.ts'
 import { read } from '../errors.ts'
 import type { Operation } from '../operation.ts'
 import { readPage, sortableBy } from '../paging.ts'
-import { perform } from '../perform.ts'
+import { perform, type Surrounding } from '../perform.ts'
+import { parametersIn } from '../query.ts'
 import { readBody } from './body.ts'
 import type { State } from './state.ts'
 
@@ -26,17 +27,18 @@ const shapeReader = (operation: Operation) => {
   const sortable = operation.paging ? sortableBy(operation.answer) : undefined
   return async (ctx: Context) => {
     const body = await readBody(ctx, operation)
+    const given = parametersIn(ctx.querystring)
     return {
       params: read(params, ctx['params']),
-      query: read(query, ctx.query),
+      query: read(query, given),
       body: operation.body && read(operation.body, body),
-      page: sortable && readPage(ctx.query, sortable),
+      page: sortable && readPage(given, sortable),
     }
   }
 }
 
 /** The handler of one operation. */
-export const handlerOf = (operationId: string, operation: Operation, deps: Dependencies): Middleware<State> => {
+export const handlerOf = (operationId: string, operation: Operation, deps: Surrounding): Middleware<State> => {
   const shape = shapeReader(operation)
   return async ctx => {
     ctx.state.operationId = operationId

@@ -50,12 +50,16 @@ const store = async (em: EntityManager, prepared: ImportCase, now: Date) => {
 
 const on = { policy: from.body(Policy, 'policyId'), endEntity: from.optional(from.body(EndEntity, 'endEntityId')) }
 const needs = { policy: 'CREATE_CERT_REQUEST', endEntity: 'READ_END_ENTITY' } as const
+const alsoNeeds = [
+  { right: 'CREATE_END_ENTITY', on: 'the realm of the policy, when endEntityId is absent', at: 'policy' },
+] as const
 const example = { body: { policyId: exampleIds.Policy, pemCertificates: exampleCertificatePem } }
 
 export const importCertificates = operation('POST /cert-requests/import-certificates', {
   summary: 'Import certificates that were issued elsewhere',
   on,
   needs,
+  alsoNeeds,
   body: ImportCertificatesRequestDto,
   example,
   largeBody: true,
@@ -71,6 +75,7 @@ export const verifyImportCertificates = operation('POST /cert-requests/import-ce
   summary: 'Tell what an import of certificates would do',
   on,
   needs,
+  alsoNeeds,
   body: VerifyImportCertificatesRequestDto,
   example,
   largeBody: true,

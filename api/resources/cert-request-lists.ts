@@ -1,7 +1,5 @@
 // Lists of certificate requests: only what the caller may read is in them (contract 1.3, 7.1).
-import { Failure } from '../../domain/failure.ts'
 import { requiredApprovals } from '../../domain/lifecycle.ts'
-import { mayEnter } from '../../storage/authorization.ts'
 import { findCertRequests, findOpenCertRequests } from '../../storage/cert-request-search.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
 import { Policy } from '../../storage/policy.ts'
@@ -22,27 +20,25 @@ export const searchCertRequests = operation('POST /cert-requests/search', {
     policy: from.optional(from.body(Policy, 'policyId')),
     endEntity: from.optional(from.body(EndEntity, 'endEntityId')),
   },
-  needs: 'TOKEN',
+  needs: { realm: 'ENTER_REALM' },
+  shows: 'READ_CERT_REQUEST',
   body: CertReqSearchRequestDto,
   example: { body: { realmId: exampleIds.Realm, simpleSearchTerm: 'web-01', certRequestStatuses: ['APPROVED'] } },
   paging: true,
   returns: [200, GetCertReqResponseDtoPage],
   fails: [415],
-  handle: async ({ realm, body, em, caller, page }) => {
-    if (!(await mayEnter(em, caller, realm.id))) throw new Failure('ACCESS_DENIED')
-    return findCertRequests(em, caller, { ...body, page })
-  },
+  handle: ({ body, em, caller, page }) => findCertRequests(em, caller, { ...body, page }),
 })
 
 export const getMostRecentPendingCertificates = operation('GET /cert-requests/realms/:id/pending', {
   summary: 'List the newest requests of a realm that wait for an approval or for the verification of an address',
   on: Realm,
-  needs: 'TOKEN',
+  needs: 'ENTER_REALM',
+  shows: 'READ_CERT_REQUEST',
   query: { size: Count(1, 1000) },
   example: { query: { size: '10' } },
   returns: [200, GetPendingCertReqResponseDtoPage],
   handle: async ({ target, query, em, caller }) => {
-    if (!(await mayEnter(em, caller, target.id))) throw new Failure('ACCESS_DENIED')
     const page = await findOpenCertRequests(em, caller, { realmId: target.id, size: query.size })
     const content = page.content.map(request => ({
       id: request.id,

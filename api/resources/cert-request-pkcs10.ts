@@ -5,6 +5,7 @@ import { namesAtOdds } from '../../domain/pkcs10-rules.ts'
 import { checkBelonging, refusalsOf, type KeySource, type RequestCase } from '../../domain/request-rules.ts'
 import { parsePkcs10 } from '../../pki/pkcs10.ts'
 import { subjectDataOf } from '../../pki/pkcs10-subject.ts'
+import { CertRequest } from '../../storage/cert-request.ts'
 import { findByPkcs10 } from '../../storage/cert-request-search.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
 import { Policy } from '../../storage/policy.ts'
@@ -22,6 +23,7 @@ export const getCertRequestByPkcs10AndEndEntity = operation('POST /cert-requests
   summary: 'Find the newest certificate request of an end entity with this PKCS#10 request',
   on: EndEntity,
   needs: 'TOKEN',
+  alsoNeeds: [{ right: 'READ_CERT_REQUEST', on: 'the request that is found', entity: CertRequest }],
   body: CertReqSearchByPkcs10,
   example: { body: { pkcs10ReqBase64: examplePkcs10 } },
   returns: [200, GetCertReqResponseDto],

@@ -134,8 +134,17 @@ export const createMultipleCertRequest = operation('POST /cert-requests/multiple
   summary: 'Request a certificate for each of several end entities',
   on: { policy: from.body(Policy, 'policyId') },
   needs: { policy: 'CREATE_CERT_REQUEST' },
+  alsoNeeds: [{ right: 'READ_END_ENTITY', on: 'each end entity of endEntityIds', entity: EndEntity }],
   living: true,
   body: CreateMultipleCertReqRequestDto,
+  example: {
+    body: {
+      policyId: exampleIds.Policy,
+      endEntityIds: [exampleIds.EndEntity],
+      validFor: 'ONE_YEAR',
+      keyGenParamsDto: { cryptoAlgorithm: 'RSA', keySize: 3072 },
+    },
+  },
   returns: [201, CreateMultipleCertReqResponseDto],
   fails: [415, 422],
   handle: async ({ policy, body, em, caller, temporal, ...rest }) => {

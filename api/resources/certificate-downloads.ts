@@ -6,13 +6,22 @@ import { encodePem } from '../../pki/pem.ts'
 import { createPkcs12, generatePassword } from '../../pki/pkcs12.ts'
 import { record } from '../../storage/audit-event.ts'
 import { Certificate } from '../../storage/certificate.ts'
+import { CertificateProvider } from '../../storage/certificate-provider.ts'
 import { loadIssuers } from '../../storage/chain.ts'
+import { Policy } from '../../storage/policy.ts'
 import { PrivateKey } from '../../storage/private-key.ts'
 import type { Seal } from '../../storage/seal.ts'
-import { chainOf, fileName, pemOf } from '../artifacts.ts'
-import { operation } from '../operation.ts'
-import { Flag } from '../query.ts'
-import { CertificatePemDto, CertificatePrivateKeyPemDto, KeystoreFileDto } from './certificate-dtos.ts'
+import { casPem, chainOf, fileName, pemOf, zipOf } from '../artifacts.ts'
+import { exampleIds } from '../examples.ts'
+import { from, operation } from '../operation.ts'
+import { Flag, Ids } from '../query.ts'
+import {
+  CaCertificatePemDto,
+  CertificatePemDto,
+  CertificatePrivateKeyPemDto,
+  KeystoreFileDto,
+  ZippedFileDto,
+} from './certificate-dtos.ts'
 
 const note = (em: EntityManager, type: AuditEventType, { id, realmId, subjectDn, serialNumber }: Certificate): void => {
   const what = { PRIVATE_KEY_DOWNLOADED: 'Private key of certificate', PKCS12_DOWNLOADED: 'PKCS#12 of certificate' }
@@ -89,5 +98,33 @@ export const retrieveCertificateP12 = operation('GET /certificates/:id/pkcs12', 
     privateKeyPkcs8.fill(0)
     note(em, 'PKCS12_DOWNLOADED', target)
     return { id: target.id, fileName: fileName(target, 'p12'), keystore, password }
+  },
+})
+
+export const downloadCertificatesAsZip = operation('GET /certificates/batch-download', {
+  summary: 'Download several certificates with their chains in one zip',
+  on: { certificates: from.queryList(Certificate, 'ids') },
+  needs: { certificates: 'READ_CERTIFICATE' },
+  query: { ids: Ids(1000) },
+  example: { query: { ids: exampleIds.Certificate } },
+  returns: [200, ZippedFileDto],
+  handle: ({ certificates, em }) => {
+    for (const certificate of certificates) note(em, 'CERTIFICATE_DOWNLOADED', certificate)
+    return zipOf(em, certificates)
+  },
+})
+
+export const downloadCaChainForPolicy = operation('GET /certificates/policies/:id/download-ca-chain', {
+  summary: 'Download the chain of the CA that issues under a policy',
+  on: Policy,
+  needs: 'READ_POLICY',
+  living: true,
+  returns: [200, CaCertificatePemDto],
+  fails: [409, 422],
+  handle: async ({ target, em }) => {
+    const { issuingCaId } = await em.findOneOrFail(CertificateProvider, target.certificateProviderId)
+    if (!issuingCaId)
+      throw new Failure('CERTIFICATE_PROVIDER_ERROR', 'The CA of the certificate provider is not known yet.')
+    return { pemCertificate: casPem(await loadIssuers(em, issuingCaId)) }
   },
 })

@@ -8,6 +8,8 @@ import {
   OrderStatus,
   RevocationReason,
 } from '../../domain/enums.ts'
+import { DerError } from '../../pki/der-reader.ts'
+import { parseName } from '../../pki/name.ts'
 import {
   ArchiveInfo,
   Base64,
@@ -96,6 +98,9 @@ export const KeystoreFileDto = dto('KeystoreFileDto', {
   password: z.string(),
 })
 
+/** A chain of CAs, issuing CA first. */
+export const CaCertificatePemDto = dto('CaCertificatePemDto', { pemCertificate: z.string() })
+
 export const ZippedFileDto = dto('ZippedFileDto', { fileName: z.string(), zippedBytes: Base64 })
 
 export const CreateCertificateResponseDto = dto('CreateCertificateResponseDto', {
@@ -168,4 +173,32 @@ export const CertificateSearchRequestDto = dto('CertificateSearchRequestDto', {
     listOf(z.object({ key: enumOf(CertificateSearchKey, 'CertificateSearchKey'), value: Text(1000) }), { max: 100 }),
   ),
   archived: withDefault(z.boolean(), false),
+})
+
+const hex = (form: RegExp, error: string, bareOf: (digits: string) => string = digits => digits) =>
+  z.codec(z.string(), z.string().regex(form, { error }), {
+    decode: text => bareOf(text.toLowerCase().replace(/[\s:]/g, '')),
+    encode: digits => digits,
+  })
+
+/** A SHA-256 fingerprint: case, colons and spaces do not count (contract 1.1). */
+export const Fingerprint = hex(/^[0-9a-f]{64}$/, 'must be a SHA-256 fingerprint: 64 hexadecimal digits')
+
+/** A serial number: case, colons, spaces and leading zeros do not count (contract 1.1). */
+export const SerialNumber = hex(/^[0-9a-f]{1,40}$/, 'must be a serial number: at most 40 hexadecimal digits', digits =>
+  digits.replace(/^0+(?=.)/, ''),
+)
+
+const isName = (der: Uint8Array): boolean => {
+  try {
+    return parseName(Buffer.from(der)).length >= 0
+  } catch (error) {
+    if (error instanceof DerError) return false
+    throw error
+  }
+}
+
+export const GetCertByIssuerDnBinAndSnDto = dto('GetCertByIssuerDnBinAndSnDto', {
+  issuerDnBin: Base64.refine(isName, { error: 'must be a DER Name' }),
+  serialNumber: SerialNumber,
 })

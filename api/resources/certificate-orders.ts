@@ -11,6 +11,7 @@ import { claimRequests } from '../../storage/claims.ts'
 import { orderWorkflowId } from '../../workflows/ids.ts'
 import type { orderCertificates } from '../../workflows/order-certificates.ts'
 import type { Caller } from '../caller.ts'
+import { exampleIds } from '../examples.ts'
 import { attributesOf, issueStateOf, loadRequests } from '../issue.ts'
 import { operation } from '../operation.ts'
 import { optionally, Flag } from '../query.ts'
@@ -98,8 +99,10 @@ export const orderCertificate = operation('POST /api/v2/certificates/cert-reques
 export const orderMultipleCertificates = operation('POST /api/v2/certificates/cert-requests', {
   summary: 'Order the certificates of several requests',
   needs: 'TOKEN',
+  alsoNeeds: [{ right: 'ISSUE', on: 'each request of the list', entity: CertRequest }],
   query: { omitArtifacts: optionally(Flag, false) },
   body: CertRequestIds(10_000),
+  example: { query: { omitArtifacts: 'true' }, body: [exampleIds.CertRequest] },
   returns: [201, OrderMultipleCertificatesResponseDto],
   fails: [409, 422],
   handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal }) => {
@@ -123,11 +126,15 @@ export const orderMultipleCertificates = operation('POST /api/v2/certificates/ce
 })
 
 const orderId = { orderId: z.string().regex(/^[A-Za-z0-9_-]{1,100}$/) }
+const orderNeeds = [{ right: 'READ_ORDER', on: 'the order' }] as const
+const placed = { params: { orderId: exampleIds.CertificateOrder } }
 
 export const getOrder = operation('GET /api/v2/orders/:orderId', {
   summary: 'Tell how an order stands',
   needs: 'TOKEN',
+  alsoNeeds: orderNeeds,
   params: orderId,
+  example: placed,
   returns: [200, OrderStatusDto],
   handle: async ({ params, em, caller }) => statusOf(em, await findOrder(em, caller, params.orderId)),
 })
@@ -135,7 +142,9 @@ export const getOrder = operation('GET /api/v2/orders/:orderId', {
 export const getOrderItems = operation('GET /api/v2/orders/:orderId/items', {
   summary: 'List the items of an order',
   needs: 'TOKEN',
+  alsoNeeds: orderNeeds,
   params: orderId,
+  example: placed,
   paging: true,
   returns: [200, OrderItemDtoPage],
   handle: async ({ params, em, caller, page }) => itemsOf(em, await findOrder(em, caller, params.orderId), page),

@@ -2,10 +2,8 @@
 import { z } from 'zod'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { CertificateProviderType, ConnectionStatus } from '../../domain/enums.ts'
-import { Failure } from '../../domain/failure.ts'
 import type { PageRequest, Sort } from '../../domain/search.ts'
 import { record } from '../../storage/audit-event.ts'
-import { mayShapePolicies } from '../../storage/authorization.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
 import { alias, searchPage } from '../../storage/search.ts'
 import { searchAttributes } from '../../workflows/messages.ts'
@@ -126,6 +124,7 @@ export const searchCertificateProviders = operation('POST /certificate-providers
   summary: 'Search certificate providers',
   needs: 'ADMIN',
   body: CertificateProviderSearchRequestDto,
+  example: { body: { certificateProviderTypes: ['LOCAL'] } },
   paging: true,
   returns: [200, shape.pageDto('GetCertificateProviderResponseDtoPage', GetCertificateProviderResponseDto)],
   handle: async ({ em, page, body }) => {
@@ -136,17 +135,15 @@ export const searchCertificateProviders = operation('POST /certificate-providers
 
 export const searchCertificateProvidersForPolicyCreateUpdate = operation('POST /certificate-providers/minimal/search', {
   summary: 'Search certificate providers for a policy',
-  needs: 'TOKEN',
+  needs: 'SHAPE_POLICIES',
   body: CertificateProviderSearchRequestDto,
+  example: { body: { simpleSearchTerm: 'office' } },
   paging: true,
   returns: [
     200,
     shape.pageDto('GetCertificateProviderMinimalResponseDtoPage', GetCertificateProviderMinimalResponseDto),
   ],
-  handle: async ({ em, caller, page, body }) => {
-    if (!(await mayShapePolicies(em, caller))) throw new Failure('ACCESS_DENIED')
-    return search(em, page, body)
-  },
+  handle: ({ em, page, body }) => search(em, page, body),
 })
 
 export const updateCertificateProvider = operation('PATCH /certificate-providers/:id', {
@@ -155,7 +152,7 @@ export const updateCertificateProvider = operation('PATCH /certificate-providers
   needs: 'ADMIN',
   living: true,
   body: UpdateCertificateProviderRequestDto,
-  example: { body: { name: 'House CA', version: 1 } },
+  example: { body: { name: 'Office CA of 2027', version: 1 } },
   returns: [200, shape.sameAs('UpdateCertificateProviderResponseDto', GetCertificateProviderResponseDto)],
   fails: [409, 415, 422],
   handle: async ({ em, target, body: { name, configuration } }) => {

@@ -9,6 +9,7 @@ import { claimRequests, deliver } from '../../storage/claims.ts'
 import { isOrder, issueWorkflowId } from '../../workflows/ids.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { chainOf, pemOf, zipOf } from '../artifacts.ts'
+import { exampleIds } from '../examples.ts'
 import { awaitRuns, certificateIdOf, issueStateOf, loadRequests, startIssue, type Way } from '../issue.ts'
 import { operation } from '../operation.ts'
 import { optionally, Flag } from '../query.ts'
@@ -88,8 +89,10 @@ const collect = async (em: EntityManager, ready: readonly Ready[], outcomes: Rea
 export const createMultipleCertificates = operation('POST /certificates/cert-requests', {
   summary: 'Issue the certificates of several requests and wait for them',
   needs: 'TOKEN',
+  alsoNeeds: [{ right: 'ISSUE', on: 'each request of the list', entity: CertRequest }],
   query: { omitArtifacts: optionally(Flag, false) },
   body: CertRequestIds(1000),
+  example: { body: [exampleIds.CertRequest] },
   returns: [201, CreateMultipleCertificateFromCertRequestsResponseDto],
   fails: [409, 422],
   handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings }) => {

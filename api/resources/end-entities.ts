@@ -2,7 +2,6 @@
 import { endEntityFields } from '../../domain/end-entity-rules.ts'
 import { Failure } from '../../domain/failure.ts'
 import { record } from '../../storage/audit-event.ts'
-import { mayEnter } from '../../storage/authorization.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
 import { findEndEntities } from '../../storage/end-entity-search.ts'
 import { Policy } from '../../storage/policy.ts'
@@ -81,13 +80,13 @@ export const searchEndEntities = operation('POST /end-entities/search', {
     policy: from.optional(from.body(Policy, 'policyId')),
     passwordPolicy: from.optional(from.body(Policy, 'withoutPasswordForPolicyId')),
   },
-  needs: { policy: 'READ_POLICY', passwordPolicy: 'READ_POLICY' },
+  needs: { realm: 'ENTER_REALM', policy: 'READ_POLICY', passwordPolicy: 'READ_POLICY' },
+  shows: 'READ_END_ENTITY',
   body: EndEntitySearchRequestDto,
   paging: true,
   returns: [200, GetEndEntityResponseDtoPage],
   fails: [415, 422],
-  handle: async ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
-    if (!(await mayEnter(em, caller, realm.id))) throw new Failure('ACCESS_DENIED')
+  handle: ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
     mustBeOfRealm(realm, policy, passwordPolicy)
     return findEndEntities(em, caller, { ...body, policy, passwordPolicy, page })
   },

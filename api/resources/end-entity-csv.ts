@@ -57,6 +57,7 @@ const fieldsOf = (columns: readonly Column[], { fields }: CsvRow, policy: Policy
 }
 
 const isGood = (verdict: GoodRow | RowError): verdict is GoodRow => 'fields' in verdict
+const isBad = (verdict: GoodRow | RowError): verdict is RowError => !isGood(verdict)
 
 /** Each row by itself. */
 const judge = async ({ columns, rows }: Table, policy: Policy | undefined): Promise<Verdicts> => {
@@ -67,7 +68,7 @@ const judge = async ({ columns, rows }: Table, policy: Policy | undefined): Prom
       return errorOf(row.line, commonNameIn(columns, row.fields ?? []), error)
     }
   })
-  return { good: verdicts.filter(isGood), bad: verdicts.filter(verdict => !isGood(verdict)) }
+  return { good: verdicts.filter(isGood), bad: verdicts.filter(isBad) }
 }
 
 const takenError = ({ line, fields: { commonName, externalId } }: GoodRow): RowError =>

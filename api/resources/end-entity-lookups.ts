@@ -17,6 +17,8 @@ import { from, operation } from '../operation.ts'
 import { Pkcs10Dto } from './pkcs10-dtos.ts'
 import { EndEntityDatasetRequestDto, FindEeByCertBytesRequestDto, GetEndEntityResponseDto } from './end-entity-dtos.ts'
 
+const found = [{ right: 'READ_END_ENTITY', on: 'the end entity that is found', entity: EndEntity }] as const
+
 /** Who looks, and where. */
 interface Look {
   readonly em: EntityManager
@@ -47,6 +49,7 @@ export const getEndEntityByRealmIdAndExternalId = operation('GET /end-entities/r
   summary: 'Read the end entity of a realm that has an external id',
   on: { realm: from.path(Realm, 'realmId') },
   needs: 'TOKEN',
+  alsoNeeds: found,
   params: { externalId: Text() },
   example: { params: { externalId: 'A-4711' } },
   returns: [200, GetEndEntityResponseDto],
@@ -64,6 +67,7 @@ export const findEndEntityByPolicyIdAndEndEntityDataset = operation(
     summary: "Find the end entity that a dataset stands for under a policy's strategy",
     on: { policy: from.path(Policy) },
     needs: { policy: 'READ_POLICY' },
+    alsoNeeds: found,
     living: true,
     body: EndEntityDatasetRequestDto,
     example: { body: { commonName: 'web-01', domains: ['web-01.example.org'] } },
@@ -77,6 +81,7 @@ export const findEndEntityByPolicyIdAndPkcs10 = operation('POST /end-entities/po
   summary: "Find the end entity that a PKCS#10 request stands for under a policy's strategy",
   on: { policy: from.path(Policy) },
   needs: { policy: 'READ_POLICY' },
+  alsoNeeds: found,
   living: true,
   body: Pkcs10Dto,
   example: { body: { pkcs10ReqBase64: examplePkcs10 } },
@@ -89,6 +94,7 @@ export const findEndEntityByPolicyIdAndPkcs10 = operation('POST /end-entities/po
 export const findEeByCertBytes = operation('POST /end-entities/find-by-cert-bytes', {
   summary: 'Find the end entity of a certificate that the service knows',
   needs: 'TOKEN',
+  alsoNeeds: found,
   body: FindEeByCertBytesRequestDto,
   example: { body: { certBytes: exampleCertificatePem } },
   returns: [200, GetEndEntityResponseDto],

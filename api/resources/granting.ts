@@ -1,12 +1,12 @@
 // How grants are replaced (contract 7.3): existence, rights and the last ADMIN first, then all in one transaction.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../domain/failure.ts'
-import { notOwn } from '../../domain/grant-rules.ts'
-import type { Grants, Place, Scope } from '../../domain/permissions.ts'
+import { mayGrantAt, withheld, type GrantChange } from '../../domain/grant-rules.ts'
+import type { Place, Scope } from '../../domain/permissions.ts'
 import { ApiClient } from '../../storage/api-client.ts'
 import { record } from '../../storage/audit-event.ts'
 import { enabledAdmins } from '../../storage/authorization.ts'
-import { loadGrants, replaceGrant } from '../../storage/grant.ts'
+import { loadGrants, replaceGrants, type GrantWish } from '../../storage/grant.ts'
 import { User } from '../../storage/user.ts'
 import type { Caller } from '../caller.ts'
 import { missingCodeOf, type EntityType } from '../source.ts'
@@ -37,7 +37,7 @@ export const replaceGlobal = (em: EntityManager, receiver: Receiver, permissions
     const admins = await enabledAdmins(transaction)
     if (!permissions.includes('ADMIN') && admins.length === 1 && admins[0] === principalId)
       throw new Failure('LAST_ADMIN')
-    await replaceGrant(transaction, principalId, { scope: 'GLOBAL', resourceId: principalId, permissions })
+    await replaceGrants(transaction, principalId, { scope: 'GLOBAL', wishes: [{ id: principalId, permissions }] })
     record(transaction, {
       type: 'PERMISSIONS_UPDATED',
       objectId: principalId,
@@ -47,20 +47,15 @@ export const replaceGlobal = (em: EntityManager, receiver: Receiver, permissions
 
 interface Resource {
   readonly id: string
+  readonly archived: boolean
   readonly place: Place
-}
-
-/** The permissions that one resource shall have for the receiver. */
-interface Wish {
-  readonly id: string
-  readonly permissions: readonly string[]
 }
 
 interface Replacement {
   readonly entity: EntityType<Resource>
   readonly scope: Scope
   readonly receiver: Receiver
-  readonly sets: readonly Wish[]
+  readonly sets: readonly GrantWish[]
 }
 
 const load = async (em: EntityManager, entity: EntityType<Resource>, ids: string[]): Promise<Resource[]> => {
@@ -69,24 +64,17 @@ const load = async (em: EntityManager, entity: EntityType<Resource>, ids: string
   return rows
 }
 
-/** Grants as the rights table sees them: REALMS_FULL_READ is FULL_READ on every realm. */
-const heldOn = (scope: Scope, id: string, grants: Grants): string[] => {
-  const everywhere = scope === 'REALM' && grants.global.has('REALMS_FULL_READ') ? ['FULL_READ'] : []
-  return [...grants.on(scope, id), ...everywhere]
+const mustGive = async (caller: Caller, changes: readonly GrantChange[]): Promise<void> => {
+  const own = await caller.grantsAt(changes.map(({ place }) => place))
+  if (!changes.every(({ place }) => mayGrantAt(place, own))) throw new Failure('ACCESS_DENIED')
+  const foreign = new Set(changes.flatMap(change => withheld(change, own)))
+  if (foreign.size > 0)
+    throw new Failure('ACCESS_DENIED', `Nobody gives what he does not hold: ${[...foreign].join(', ')}.`)
 }
 
-const mustOwn = async (caller: Caller, resources: readonly Resource[], check: (own: Grants) => string[]) => {
-  if (caller.global.has('ADMIN')) return
-  const places = resources.map(({ place }) => place)
-  const realms = await caller.which(
-    'UPDATE_REALM',
-    places.map(({ REALM }) => ({ REALM })),
-  )
-  if (realms.includes(false)) throw new Failure('ACCESS_DENIED')
-  const foreign = check(await caller.grantsAt(places))
-  if (foreign.length > 0)
-    throw new Failure('ACCESS_DENIED', `Nobody gives what he does not hold: ${[...new Set(foreign)].join(', ')}.`)
-}
+/** What is archived stays readable, so its grants may be taken away; it gets no new ones (contract 4.4). */
+const givesArchived = ({ archived, before, after }: GrantChange & { archived: boolean }): boolean =>
+  archived && !new Set(after).isSubsetOf(new Set(before))
 
 /** Replaces what a principal holds on resources of one scope; ADMIN, or UPDATE on their realms and own permissions. */
 export const replaceOn = async (
@@ -97,23 +85,26 @@ export const replaceOn = async (
   const wishes = new Map(sets.map(({ id, permissions }) => [id, permissions]))
   const name = await nameOf(em, receiver)
   const resources = await load(em, entity, [...wishes.keys()])
-  const places = resources.map(({ place }) => place)
-  const held = await loadGrants(em, receiver.principalId, places)
-  await mustOwn(caller, resources, own =>
-    [...wishes].flatMap(([id, after]) =>
-      notOwn(scope, { giver: heldOn(scope, id, own), before: held.on(scope, id), after }),
-    ),
+  const held = await loadGrants(
+    em,
+    receiver.principalId,
+    resources.map(({ place }) => place),
   )
+  const changes = resources.map(({ id, place, archived }) => {
+    const [before, after] = [held.on(scope, id), wishes.get(id) ?? []]
+    return { scope, id, place, archived, before, after }
+  })
+  await mustGive(caller, changes)
+  if (changes.some(givesArchived)) throw new Failure('ENTITY_ARCHIVED')
   await em.transactional(async transaction => {
-    for (const { id, place } of resources) {
-      const permissions = wishes.get(id) ?? []
-      await replaceGrant(transaction, receiver.principalId, { scope, resourceId: id, permissions })
+    const given = changes.map(({ id, after: permissions }) => ({ id, permissions }))
+    await replaceGrants(transaction, receiver.principalId, { scope, wishes: given })
+    for (const { id, place } of changes)
       record(transaction, {
         type: 'PERMISSIONS_UPDATED',
         objectId: receiver.principalId,
         realmId: place.REALM ?? null,
         what: `Permissions of ${name} on ${scope.toLowerCase().replace('_', ' ')} ${id} updated`,
       })
-    }
   })
 }

@@ -1,9 +1,7 @@
 // Grants: who may do what (contract 6.7, 7.3).
 import { z } from 'zod'
 import { SecurityIdentityType, type SecurityIdentityType as Kind } from '../../domain/enums.ts'
-import { Failure } from '../../domain/failure.ts'
 import * as permission from '../../domain/permission-enums.ts'
-import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { ApiClient } from '../../storage/api-client.ts'
 import { grantsOf } from '../../storage/authorization.ts'
@@ -14,8 +12,8 @@ import { loadGrants } from '../../storage/grant.ts'
 import { Policy } from '../../storage/policy.ts'
 import { Realm } from '../../storage/realm.ts'
 import { User } from '../../storage/user.ts'
-import type { Caller } from '../caller.ts'
 import * as shape from '../dto.ts'
+import { exampleIds } from '../examples.ts'
 import { operation } from '../operation.ts'
 import { replaceGlobal, replaceOn } from './granting.ts'
 
@@ -51,6 +49,7 @@ const PrincipalAuthorizationDto = shape.dto('PrincipalAuthorizationDto', {
 })
 
 const receiver = { principalId: shape.Uuid, principalType: z.enum(['USER', 'API_CLIENT']) }
+const jane = { principalId: exampleIds.User, principalType: 'USER' }
 const sets = <S extends z.ZodType>(values: S) =>
   shape.listOf(z.object({ id: shape.Uuid, permissions: shape.setOf(values) }), { min: 1 })
 
@@ -69,37 +68,30 @@ const authorization = async (em: EntityManager, principalId: string, principalTy
   } as z.output<typeof PrincipalAuthorizationDto>
 }
 
-const mustReadGrants = (caller: Caller, principalId: string, reading: GlobalPermission): void => {
-  const may = caller.is(principalId) || caller.global.has('ADMIN') || caller.global.has(reading)
-  if (!may) throw new Failure('ACCESS_DENIED')
-}
+/** Besides, nobody hands out what he does not hold (contract 7.3). */
+const grantNeeds = [{ right: 'UPDATE_REALM', on: 'the realm of each resource that is named' }] as const
 
 export const getUserPermissions = operation('GET /permissions/users/:id', {
   summary: 'Read what a user may do',
-  needs: 'TOKEN',
+  on: User,
+  needs: 'READ_USER',
   returns: [200, PrincipalAuthorizationDto],
-  handle: async ({ em, caller, params: { id } }) => {
-    mustReadGrants(caller, id, 'USERS_READ')
-    if (!(await em.findOne(User, { id }))) throw new Failure('USER_NOT_FOUND')
-    return authorization(em, id, 'USER')
-  },
+  handle: ({ em, target: { id } }) => authorization(em, id, 'USER'),
 })
 
 export const getApiClientPermissions = operation('GET /permissions/api-clients/:id', {
   summary: 'Read what an API client may do',
-  needs: 'TOKEN',
+  on: ApiClient,
+  needs: 'READ_API_CLIENT',
   returns: [200, PrincipalAuthorizationDto],
-  handle: async ({ em, caller, params: { id } }) => {
-    mustReadGrants(caller, id, 'APICLIENTS_READ')
-    if (!(await em.findOne(ApiClient, { id }))) throw new Failure('API_CLIENT_NOT_FOUND')
-    return authorization(em, id, 'API_CLIENT')
-  },
+  handle: ({ em, target: { id } }) => authorization(em, id, 'API_CLIENT'),
 })
 
 export const updateGlobalPermissions = operation('PATCH /permissions/global', {
   summary: 'Replace the global permissions of a principal',
   needs: 'ADMIN',
   body: shape.dto('UpdateGlobalPermissionsDto', { ...receiver, permissions: shape.setOf(Global) }),
+  example: { body: { ...jane, permissions: ['REALMS_CREATE'] } },
   returns: [204, null],
   fails: [415],
   handle: ({ em, body }) => replaceGlobal(em, body, body.permissions),
@@ -108,7 +100,9 @@ export const updateGlobalPermissions = operation('PATCH /permissions/global', {
 export const updateRealmPermissions = operation('PATCH /permissions/realms', {
   summary: 'Replace the permissions of a principal on realms',
   needs: 'TOKEN',
+  alsoNeeds: grantNeeds,
   body: shape.dto('UpdateRealmPermissionsDto', { ...receiver, realmPermissions: sets(OnRealm) }),
+  example: { body: { ...jane, realmPermissions: [{ id: exampleIds.Realm, permissions: ['FULL_READ', 'UPDATE'] }] } },
   returns: [204, null],
   fails: [415],
   handle: ({ em, caller, body }) =>
@@ -118,7 +112,11 @@ export const updateRealmPermissions = operation('PATCH /permissions/realms', {
 export const updatePolicyPermissions = operation('PATCH /permissions/policies', {
   summary: 'Replace the permissions of a principal on policies',
   needs: 'TOKEN',
+  alsoNeeds: grantNeeds,
   body: shape.dto('UpdatePolicyPermissionsDto', { ...receiver, policyPermissions: sets(OnPolicy) }),
+  example: {
+    body: { ...jane, policyPermissions: [{ id: exampleIds.Policy, permissions: ['CERTS_CREATE', 'CERTREQS_READ'] }] },
+  },
   returns: [204, null],
   fails: [415],
   handle: ({ em, caller, body }) =>
@@ -128,7 +126,9 @@ export const updatePolicyPermissions = operation('PATCH /permissions/policies', 
 export const updateEndEntityPermissions = operation('PATCH /permissions/end-entities', {
   summary: 'Replace the permissions of a principal on end entities',
   needs: 'TOKEN',
+  alsoNeeds: grantNeeds,
   body: shape.dto('UpdateEndEntityPermissionsDto', { ...receiver, endEntityPermissions: sets(OnEndEntity) }),
+  example: { body: { ...jane, endEntityPermissions: [{ id: exampleIds.EndEntity, permissions: ['UPDATE'] }] } },
   returns: [204, null],
   fails: [415],
   handle: ({ em, caller, body }) =>
@@ -138,7 +138,9 @@ export const updateEndEntityPermissions = operation('PATCH /permissions/end-enti
 export const updateCertRequestPermissions = operation('PATCH /permissions/cert-requests', {
   summary: 'Replace the permissions of a principal on certificate requests',
   needs: 'TOKEN',
+  alsoNeeds: grantNeeds,
   body: shape.dto('UpdateCertRequestPermissionsDto', { ...receiver, certRequestPermissions: sets(OnRequest) }),
+  example: { body: { ...jane, certRequestPermissions: [{ id: exampleIds.CertRequest, permissions: ['APPROVE'] }] } },
   returns: [204, null],
   fails: [415],
   handle: ({ em, caller, body }) =>
@@ -153,7 +155,11 @@ export const updateCertRequestPermissions = operation('PATCH /permissions/cert-r
 export const updateCertificatePermissions = operation('PATCH /permissions/certificates', {
   summary: 'Replace the permissions of a principal on certificates',
   needs: 'TOKEN',
+  alsoNeeds: grantNeeds,
   body: shape.dto('UpdateCertificatePermissionsDto', { ...receiver, certificatePermissions: sets(OnCertificate) }),
+  example: {
+    body: { ...jane, certificatePermissions: [{ id: exampleIds.Certificate, permissions: ['DOWNLOAD_PRIVATE_KEY'] }] },
+  },
   returns: [204, null],
   fails: [415],
   handle: ({ em, caller, body }) =>

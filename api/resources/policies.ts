@@ -1,24 +1,21 @@
 // Policies: the rules on how certificates are created (contract 5.1, 6.6).
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import { endEntityFields, endEntityViolations } from '../../domain/end-entity-rules.ts'
 import { Failure } from '../../domain/failure.ts'
 import { PolicyPermission } from '../../domain/permission-enums.ts'
 import { checkPolicy, defaultRenewalWindowDays, policyDefaults } from '../../domain/policy-rules.ts'
 import { capabilitiesOf } from '../../pki/local-templates.ts'
-import { mayEnter, mayShapePolicies } from '../../storage/authorization.ts'
 import { record } from '../../storage/audit-event.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
 import { Policy } from '../../storage/policy.ts'
 import { Realm } from '../../storage/realm.ts'
-import type { Caller } from '../caller.ts'
 import { sameAs } from '../dto.ts'
 import { exampleIds } from '../examples.ts'
 import { from, operation } from '../operation.ts'
 import * as dtos from './policy-dtos.ts'
 import { listPolicies } from './policy-search.ts'
-import { mustBeSigners } from './policy-signers.ts'
+import { mustBeSigners, signerNeeds } from './policy-signers.ts'
 import { parametersOf } from './provider-abilities.ts'
 import { change, create } from './writing.ts'
 
@@ -43,6 +40,7 @@ export const createNewPolicy = operation('POST /policies', {
   summary: 'Create a policy',
   on: { realm: from.body(Realm, 'realmId'), provider: from.body(CertificateProvider, 'certificateProviderId') },
   needs: { realm: 'CREATE_POLICY' },
+  alsoNeeds: signerNeeds,
   living: true,
   body: dtos.CreatePolicyRequestDto,
   example: {
@@ -75,24 +73,20 @@ export const getPolicy = operation('GET /policies/:id', {
   handle: ({ target }) => target,
 })
 
-const mustEnter = async (em: EntityManager, caller: Caller, realm: Realm | undefined): Promise<void> => {
-  if (realm && !(await mayEnter(em, caller, realm.id))) throw new Failure('ACCESS_DENIED')
-}
-
 export const searchPolicies = operation('POST /policies/search', {
   summary: 'Search policies',
   on: {
     realm: from.optional(from.body(Realm, 'realmId')),
     provider: from.optional(from.body(CertificateProvider, 'certificateProviderId')),
   },
-  needs: 'TOKEN',
+  needs: { realm: 'ENTER_REALM' },
+  shows: 'READ_POLICY',
   body: dtos.PolicySearchRequestDto,
   example: { body: { realmId: exampleIds.Realm, simpleSearchTerm: 'web' } },
   paging: true,
   returns: [200, dtos.GetPolicyResponseDtoPage],
   fails: [415],
-  handle: async ({ em, caller, realm, provider, page, body: { simpleSearchTerm: text, policyIds, archived } }) => {
-    await mustEnter(em, caller, realm)
+  handle: ({ em, caller, realm, provider, page, body: { simpleSearchTerm: text, policyIds, archived } }) => {
     const where = {
       archived,
       ...(realm && { realmId: realm.id }),
@@ -106,18 +100,18 @@ export const searchPolicies = operation('POST /policies/search', {
 export const getPolicyByRealmId = operation('GET /policies/realms/:id', {
   summary: 'List the policies of a realm',
   on: Realm,
-  needs: 'TOKEN',
+  needs: 'ENTER_REALM',
+  shows: 'READ_POLICY',
   paging: true,
   returns: [200, dtos.GetPolicyResponseDtoPage],
-  handle: async ({ em, caller, target, page }) => {
-    await mustEnter(em, caller, target)
-    return listPolicies(em, caller, { where: { realmId: target.id, archived: false }, page })
-  },
+  handle: ({ em, caller, target, page }) =>
+    listPolicies(em, caller, { where: { realmId: target.id, archived: false }, page }),
 })
 
 export const getPoliciesInRealms = operation('POST /policies/realms', {
   summary: 'List the policies of several realms',
   needs: 'TOKEN',
+  shows: 'READ_POLICY',
   body: dtos.GetPoliciesInRealmsDto,
   example: { body: { realmIds: [exampleIds.Realm] } },
   paging: true,
@@ -131,6 +125,7 @@ export const getPoliciesByCertificateProviderId = operation('GET /policies/certi
   summary: 'List the policies of a certificate provider',
   on: CertificateProvider,
   needs: 'TOKEN',
+  shows: 'READ_POLICY',
   paging: true,
   returns: [200, dtos.GetPolicyResponseDtoPage],
   fails: [415],
@@ -154,6 +149,7 @@ export const updatePolicy = operation('PATCH /policies/:id', {
     provider: from.optional(from.body(CertificateProvider, 'certificateProviderId')),
   },
   needs: { target: 'UPDATE_POLICY' },
+  alsoNeeds: signerNeeds,
   living: true,
   body: dtos.UpdatePolicyRequestDto,
   example: { body: { requiresManualApproval: true, version: 1 } },
@@ -195,7 +191,7 @@ export const checkEndEntityWithRules = operation('POST /policies/:id/rules', {
 export const getAllowedCryptoParameters = operation('PUT /policies/allowed-crypto-params', {
   summary: 'Tell what a provider can do for a policy',
   on: { provider: from.body(CertificateProvider, 'certificateProviderId') },
-  needs: 'TOKEN',
+  needs: { provider: 'SHAPE_POLICIES' },
   body: dtos.GetAllowedCryptoParametersRequestDto,
   example: {
     body: {
@@ -205,8 +201,5 @@ export const getAllowedCryptoParameters = operation('PUT /policies/allowed-crypt
   },
   returns: [200, dtos.CryptoParametersDto],
   fails: [415, 422],
-  handle: async ({ em, caller, provider, body }) => {
-    if (!(await mayShapePolicies(em, caller))) throw new Failure('ACCESS_DENIED')
-    return parametersOf(capabilitiesOf(provider, body.certificateProviderConfiguration))
-  },
+  handle: ({ provider, body }) => parametersOf(capabilitiesOf(provider, body.certificateProviderConfiguration)),
 })

@@ -17,13 +17,18 @@ const cmpAlgorithm = ({ signatureAlgorithm }: CmpPolicyConfiguration): CryptoAlg
 }
 
 const mustFit = async (certificate: Certificate, caller: Caller, algorithm: CryptoAlgorithm): Promise<void> => {
-  await caller.must('READ_CERTIFICATE', certificate.place)
+  await caller.must('DOWNLOAD_KEY', certificate.place)
   if (certificate.archived) throw new Failure('ENTITY_ARCHIVED')
   if (!certificate.hasPrivateKey || certificate.certPublicKeyAlgorithm !== algorithm)
     throw new Failure('INVALID_POLICY_CONFIGURATION', `The signer needs a private ${algorithm} key of the service.`)
 }
 
-/** Refuses signer certificates that are unknown, out of the caller's sight or of no use. */
+/** Who names a signer puts its key to use, as whoever downloads it could. */
+export const signerNeeds = [
+  { right: 'DOWNLOAD_KEY', on: 'each signer certificate that the configurations name', entity: Certificate },
+] as const
+
+/** Refuses signer certificates that are unknown, whose key the caller may not use, or of no use. */
 export const mustBeSigners = async (
   em: EntityManager,
   caller: Caller,

@@ -71,6 +71,7 @@ export const getRealm = operation('GET /realms/:id', {
 export const getRealms = operation('GET /realms', {
   summary: 'List the realms that the caller may read',
   needs: 'TOKEN',
+  shows: 'READ_REALM',
   query: { archived: optionally(Flag, false) },
   paging: true,
   returns: [200, shape.pageDto('GetRealmResponseDtoPage', GetRealmResponseDto)],

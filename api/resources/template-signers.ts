@@ -3,10 +3,8 @@ import { z } from 'zod'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../domain/failure.ts'
 import { builtInTemplates, type Template } from '../../pki/profile.ts'
-import { mayShapePolicies } from '../../storage/authorization.ts'
 import { Ca } from '../../storage/ca.ts'
 import { CertificateProvider } from '../../storage/certificate-provider.ts'
-import type { Caller } from '../caller.ts'
 import { dto, Long, nullable } from '../dto.ts'
 import { operation } from '../operation.ts'
 import { templatesOf } from '../../pki/local-templates.ts'
@@ -29,10 +27,6 @@ const idOf = (name: string): number => {
   return 1000 + (hash >>> 0)
 }
 
-const mustShapePolicies = async (em: EntityManager, caller: Caller): Promise<void> => {
-  if (!(await mayShapePolicies(em, caller))) throw new Failure('ACCESS_DENIED')
-}
-
 const signersOf = async (em: EntityManager, provider: CertificateProvider, wanted: (template: Template) => boolean) => {
   const ca = await em.findOne(Ca, { id: provider.issuingCaId ?? provider.id })
   const caTemplateSignerList = templatesOf(provider)
@@ -46,13 +40,10 @@ export const getTemplateSignersByCertificateProviderId = operation(
   {
     summary: 'List the template signers of a certificate provider',
     on: CertificateProvider,
-    needs: 'TOKEN',
+    needs: 'SHAPE_POLICIES',
     returns: [200, CaTemplateSignerDtoList],
     fails: [422],
-    handle: async ({ em, caller, target }) => {
-      await mustShapePolicies(em, caller)
-      return signersOf(em, target, ({ ra }) => !ra)
-    },
+    handle: ({ em, target }) => signersOf(em, target, ({ ra }) => !ra),
   },
 )
 
@@ -61,13 +52,10 @@ export const getAllTemplateSignersByCertificateProviderId = operation(
   {
     summary: 'List the template signers of a certificate provider, those of RA certificates included',
     on: CertificateProvider,
-    needs: 'TOKEN',
+    needs: 'SHAPE_POLICIES',
     returns: [200, CaTemplateSignerDtoList],
     fails: [422],
-    handle: async ({ em, caller, target }) => {
-      await mustShapePolicies(em, caller)
-      return signersOf(em, target, () => true)
-    },
+    handle: ({ em, target }) => signersOf(em, target, () => true),
   },
 )
 
@@ -76,11 +64,10 @@ export const getMscaTemplatesByCertificateProviderId = operation(
   {
     summary: 'List the templates of a directory CA',
     on: CertificateProvider,
-    needs: 'TOKEN',
+    needs: 'SHAPE_POLICIES',
     returns: [200, MscaTemplatesResponseDto],
     fails: [422],
-    handle: async ({ em, caller }) => {
-      await mustShapePolicies(em, caller)
+    handle: () => {
       throw new Failure('NOT_SUPPORTED_BY_PROVIDER')
     },
   },

@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { notOwn, wholeOf } from '../../domain/grant-rules.ts'
+import { couldServe, notOwn, wholeOf } from '../../domain/grant-rules.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import {
   decide,
+  isGlobal,
+  isPlaceless,
   reachOf,
   rights,
   scopes,
@@ -15,10 +17,13 @@ import {
 
 type Held = readonly (readonly [Scope, string, readonly string[]])[]
 
+/** Everything whose id ends with 1 is in the realm r1. */
 const grants = (global: readonly GlobalPermission[], held: Held = []): Grants => ({
   principalId: 'me',
   global: new Set(global),
   on: (scope, id) => new Set(held.filter(([on, at]) => on === scope && at === id).flatMap(([, , given]) => given)),
+  within: realmId => held.some(([, id]) => id.at(-1) === realmId.at(-1)),
+  anywhere: scope => new Set(held.filter(([on]) => on === scope).flatMap(([, , given]) => given)),
 })
 
 const certificate: Place = { REALM: 'r1', POLICY: 'p1', CERTIFICATE: 'c1', creatorId: 'maker' }
@@ -120,9 +125,60 @@ test('a private key takes reading the certificate and being its creator, or the 
 
 test('a verdict names what decided it, and what would have served', () => {
   const verdict = decide('READ_POLICY', policy, grants([], [['POLICY', 'p1', ['SIGN']]]))
-  expect(verdict.by.map(({ on }) => on)).toEqual(['POLICY'])
+  expect(verdict).toEqual({ allowed: true, by: [{ on: 'POLICY', permission: 'SIGN' }], wouldServe: [] })
   const refused = decide('READ_POLICY', policy, grants([]))
-  expect(refused.wouldServe.map(({ on }) => on)).toEqual(['GLOBAL', 'REALM', 'POLICY'])
+  expect(refused.wouldServe).toEqual([
+    [
+      { on: 'GLOBAL', any: ['ADMIN', 'REALMS_FULL_READ'] },
+      { on: 'REALM', any: ['FULL_READ', 'POLICIES_READ'] },
+      { on: 'POLICY', any: Object.keys(scopes.POLICY) },
+    ],
+  ])
+})
+
+test('where two permissions are needed, the verdict names the one that is missing', () => {
+  const { allowed, by, wouldServe } = decide('ISSUE', request, grants([], [['POLICY', 'p1', ['CERTS_CREATE']]]))
+  expect([allowed, by]).toEqual([false, [{ on: 'POLICY', permission: 'CERTS_CREATE' }]])
+  expect(wouldServe).toHaveLength(1)
+  expect(wouldServe[0]).not.toContainEqual({ on: 'POLICY', any: ['CERTS_CREATE'] })
+  expect(decide('ISSUE', request, grants([])).wouldServe).toHaveLength(2)
+})
+
+test('ADMIN is all that serves where nothing else does', () =>
+  expect(decide('ADMIN', {}, grants(['REALMS_FULL_READ'])).wouldServe).toEqual([[{ on: 'GLOBAL', any: ['ADMIN'] }]]))
+
+test.each<[Right, Held, boolean]>([
+  ['ENTER_REALM', [['REALM', 'r1', ['CERTS_READ']]], true],
+  ['ENTER_REALM', [['CERTIFICATE', 'c1', ['READ']]], true],
+  ['ENTER_REALM', [['CERTIFICATE', 'c2', ['READ']]], false],
+  ['ENTER_REALM', [['REALM', 'r2', ['FULL_READ']]], false],
+  ['SHAPE_POLICIES', [['REALM', 'r2', ['POLICIES_CREATE']]], true],
+  ['SHAPE_POLICIES', [['POLICY', 'p2', ['UPDATE']]], true],
+  ['SHAPE_POLICIES', [['REALM', 'r1', ['UPDATE', 'POLICIES_READ']]], false],
+])('%s with %j: %s', (right, held, allowed) => expect(decide(right, realm, grants([], held)).allowed).toBe(allowed))
+
+test.each<[Right, GlobalPermission]>([
+  ['READ_USER', 'USERS_READ'],
+  ['READ_API_CLIENT', 'APICLIENTS_READ'],
+])('%s takes %s or being the one', (right, permission) => {
+  const other = { PRINCIPAL: 'other' }
+  expect(decide(right, other, grants(['USERS_UPDATE', 'APICLIENTS_UPDATE', 'REALMS_FULL_READ'])).allowed).toBe(false)
+  expect(decide(right, other, grants([permission])).allowed).toBe(true)
+  expect(decide(right, { PRINCIPAL: 'me' }, grants([])).by).toEqual([{ on: 'SELF' }])
+  expect(isGlobal(right)).toBe(true)
+})
+
+test('an order is for its creator, a single one also for who may read its request', () => {
+  expect(decide('READ_ORDER', { creatorId: 'me' }, grants([])).allowed).toBe(true)
+  const reader = grants([], [['CERT_REQUEST', 'q1', ['READ']]])
+  expect(decide('READ_ORDER', { ...request, creatorId: 'maker' }, reader).allowed).toBe(true)
+  expect(decide('READ_ORDER', { creatorId: 'maker' }, reader).allowed).toBe(false)
+})
+
+test('only rights that no place decides are asked without one', () => {
+  const placeless = allRights.filter(isPlaceless)
+  expect(placeless).toEqual(['ADMIN', 'CREATE_REALM', 'SHAPE_POLICIES'])
+  for (const right of placeless) expect(decide(right, {}, grants(['ADMIN'])).allowed).toBe(true)
 })
 
 test('lists reach everything only for ADMIN and REALMS_FULL_READ', () => {
@@ -168,4 +224,32 @@ test('nobody hands out what he does not hold, whatever is given and taken', () =
       expect(foreign.every(permission => after.includes(permission))).toBe(true)
     }),
   )
+})
+
+test.each<[GlobalPermission[], Held, boolean]>([
+  [['ADMIN'], [], true],
+  [[], [['REALM', 'r1', ['UPDATE', 'POLICIES_READ']]], true],
+  [[], [['REALM', 'r1', ['UPDATE', 'FULL_READ']]], true],
+  [['REALMS_FULL_READ'], [['REALM', 'r1', ['UPDATE']]], true],
+  [
+    [],
+    [
+      ['REALM', 'r1', ['UPDATE']],
+      ['POLICY', 'p1', ['SIGN']],
+    ],
+    true,
+  ],
+  [[], [['REALM', 'r1', ['UPDATE']]], false],
+  [
+    [],
+    [
+      ['REALM', 'r1', ['FULL_READ']],
+      ['POLICY', 'p1', ['SIGN']],
+    ],
+    false,
+  ],
+  [[], [['REALM', 'r2', ['UPDATE', 'FULL_READ']]], false],
+])('%j with %j could let somebody read a policy: %s', (global, held, could) => {
+  const { wouldServe } = decide('READ_POLICY', policy, grants([]))
+  expect(couldServe(wouldServe, policy, grants(global, held))).toBe(could)
 })

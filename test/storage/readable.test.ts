@@ -8,7 +8,7 @@ import { GlobalPermission } from '../../domain/permission-enums.ts'
 import { CertRequest } from '../../storage/cert-request.ts'
 import { Certificate } from '../../storage/certificate.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
-import { grant, loadGrants, replaceGrant } from '../../storage/grant.ts'
+import { grant, loadGrants, replaceGrants } from '../../storage/grant.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { PermissionGrant } from '../../storage/permission-grant.ts'
 import { Policy } from '../../storage/policy.ts'
@@ -184,9 +184,9 @@ test('a replaced grant is what was said, and an empty one is gone', async () => 
   const principalId = randomUUID()
   const [resourceId = ''] = resources.REALM
   await grant(em, principalId, { scope: 'REALM', resourceIds: [resourceId], permissions: ['READ', 'UPDATE'] })
-  await replaceGrant(em, principalId, { scope: 'REALM', resourceId, permissions: ['DELETE'] })
+  await replaceGrants(em, principalId, { scope: 'REALM', wishes: [{ id: resourceId, permissions: ['DELETE'] }] })
   const held = await loadGrants(orm.em.fork(), principalId, [{ REALM: resourceId }])
   expect([...held.on('REALM', resourceId)]).toEqual(['DELETE'])
-  await replaceGrant(em, principalId, { scope: 'REALM', resourceId, permissions: [] })
+  await replaceGrants(em, principalId, { scope: 'REALM', wishes: [{ id: resourceId, permissions: [] }] })
   expect(await orm.em.fork().count(PermissionGrant, { principalId })).toBe(0)
 })

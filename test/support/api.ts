@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { createApp, operations as allOperations, type Operations } from '../../api/app.ts'
 import { authenticateWith } from '../../api/authentication.ts'
 import type { Dependencies } from '../../api/dependencies.ts'
+import { serverOf } from '../../api/server.ts'
 import { connectTemporal } from '../../api/temporal.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import type { Scope } from '../../domain/permissions.ts'
@@ -81,7 +82,7 @@ export const giveGrants = async (em: EntityManager, principalId: string, wishes:
 
 const listen = (app: ReturnType<typeof createApp>) =>
   new Promise<Server>(resolve => {
-    const server = app.listen(0, '127.0.0.1', () => resolve(server))
+    const server = serverOf(app).listen(0, '127.0.0.1', () => resolve(server))
   })
 
 export interface ApiOptions {

@@ -1,0 +1,122 @@
+// Every operation is sent as the served document shows it, word for word, to the office that its examples tell of.
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { z } from 'zod'
+import { operations } from '../../api/app.ts'
+import { exampleCertificatePem, exampleIds } from '../../api/examples.ts'
+import { CertRequest } from '../../storage/cert-request.ts'
+import type { ApiCaller } from '../support/api.ts'
+import { openOffice, type Office } from '../support/office.ts'
+
+type Json = Record<string, unknown>
+interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query'
+  readonly required?: boolean
+  readonly example?: string
+}
+interface Content {
+  readonly 'application/json': { readonly schema: Json; readonly example?: unknown }
+}
+interface Documented {
+  readonly operationId: string
+  readonly parameters: readonly Parameter[]
+  readonly requestBody?: { readonly content: Content }
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>
+}
+interface Call extends Documented {
+  readonly method: string
+  readonly path: string
+}
+
+let office: Office
+let calls: ReadonlyMap<string, Call>
+let components: Json
+let sent = 0
+
+beforeAll(async () => {
+  office = await openOffice()
+  const { paths, components: named } = (await office.service.anonymous.get('/api/openapi.json')).body
+  const all = Object.entries(paths as Record<string, Record<string, Documented>>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, documented]) => ({ ...documented, method, path })),
+  )
+  calls = new Map(all.map(call => [call.operationId, call]))
+  components = named.schemas
+})
+beforeEach(() => office.restore())
+afterAll(async () => {
+  process.stdout.write(`${sent} of ${Object.keys(operations).length} examples were sent\n`)
+  await office.stop()
+})
+
+const waits = { certRequestStatus: 'PENDING_APPROVAL', requiresManualApproval: true } as const
+const awaitApproval = () => office.service.em().nativeUpdate(CertRequest, exampleIds.CertRequest, waits)
+
+/** The certificate that was issued elsewhere is here as well. */
+const importCertificate = () => {
+  const body = { policyId: exampleIds.Policy, pemCertificates: exampleCertificatePem }
+  return office.admin.post('/api/v1/cert-requests/import-certificates', body)
+}
+
+/** What must have happened before a call makes sense. */
+const before: Readonly<Record<string, () => Promise<unknown>>> = {
+  approveCertRequest: awaitApproval,
+  declineCertRequest: awaitApproval,
+  findEeByCertBytes: importCertificate,
+  getCertificateByFingerprint: importCertificate,
+  getCertificateByIssuerDnBinAndSerialNumber: importCertificate,
+}
+
+/** The office has no CA of this kind, and no other will do. */
+const refused: Readonly<Record<string, string>> = {
+  getMscaTemplatesByCertificateProviderId: 'NOT_SUPPORTED_BY_PROVIDER',
+}
+
+/** Operations are called by an administrator, but for those that a machine must call. */
+const callerOf = (operationId: string): ApiCaller => (operationId === 'signDataWithCA' ? office.client : office.admin)
+
+const missing = ({ parameters, requestBody }: Documented): string[] => [
+  ...parameters.filter(({ required, example }) => required && !example).map(({ name }) => name),
+  ...(requestBody && requestBody.content['application/json'].example === undefined ? ['body'] : []),
+]
+
+const addressOf = ({ path, parameters }: Call): string => {
+  const given = parameters.filter(({ example }) => example !== undefined)
+  const filled = given
+    .filter(parameter => parameter.in === 'path')
+    .reduce((address, { name, example = '' }) => address.replace(`{${name}}`, encodeURIComponent(example)), path)
+  const query = given.filter(parameter => parameter.in === 'query').map(({ name, example = '' }) => [name, example])
+  return query.length > 0 ? `${filled}?${new URLSearchParams(query).toString()}` : filled
+}
+
+/** What the document says of a body, as a schema that can judge one. */
+const schemaOf = (schema: Json): z.ZodType => {
+  const local = JSON.stringify({ ...schema, $defs: components }).replaceAll('#/components/schemas/', '#/$defs/')
+  return z.fromJSONSchema(JSON.parse(local))
+}
+const expectFit = (content: Content | undefined, body: unknown): void => {
+  if (!content) return
+  const { error } = schemaOf(content['application/json'].schema).safeParse(body)
+  expect(error?.issues ?? []).toEqual([])
+}
+
+test('the document holds every operation, and nothing else', () => {
+  expect([...calls.keys()].sort()).toEqual(Object.keys(operations).sort())
+})
+
+test.each(Object.keys(operations))('%s: the example is a call that succeeds', async operationId => {
+  const call = calls.get(operationId)
+  if (!call) throw new Error(`${operationId} is not in the document.`)
+  expect(missing(call)).toEqual([])
+  const example = call.requestBody?.content['application/json'].example
+  expectFit(call.requestBody?.content, example)
+  await before[operationId]?.()
+  const send = callerOf(operationId)[call.method as keyof ApiCaller]
+  const { status, body } = await send(addressOf(call), example as never)
+  sent += 1
+  const success = Object.keys(call.responses).find(code => code.startsWith('2')) ?? ''
+  const refusal = refused[operationId]
+  expect({ status, apiError: body?.apiError }).toEqual(
+    refusal ? { status: 422, apiError: refusal } : { status: Number(success), apiError: undefined },
+  )
+  expectFit(call.responses[status]?.content, body)
+})
