@@ -7,7 +7,7 @@ import { parseCertificate, type CertificateDescription } from '../pki/certificat
 import { certificateSubjectOf } from '../pki/certificate-subject.ts'
 import { decodePem, type PemBlock } from '../pki/pem.ts'
 import { isStorable, isStorableText } from '../storage/certificate-row.ts'
-import { mapInTurns } from './import-turns.ts'
+import { mapInTurns } from './turns.ts'
 
 /** A certificate of the input with what it says about its owner. */
 export interface Stranger {

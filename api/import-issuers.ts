@@ -4,7 +4,7 @@ import { isIssuedBy } from '../pki/chain.ts'
 import { parseCertificate, type CertificateDescription } from '../pki/certificate.ts'
 import { findCasNamed } from '../storage/known-certificates.ts'
 import type { Stranger } from './import-blocks.ts'
-import { mapInTurns } from './import-turns.ts'
+import { mapInTurns } from './turns.ts'
 
 /** What the signatures of an import say; certificates are named by their fingerprints. */
 export interface Issuance {

@@ -1,7 +1,7 @@
 // The one transaction that keeps what a certificate import brings: all of it or nothing (contract 7.2, 10.4, 11.1).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AuditEventType } from '../domain/audit.ts'
-import type { EndEntityFields } from '../domain/end-entity-rules.ts'
+import { nameOf, type EndEntityFields } from '../domain/end-entity-rules.ts'
 import { AuditEvent } from './audit-event.ts'
 import { Ca } from './ca.ts'
 import { CertRequest } from './cert-request.ts'
@@ -102,9 +102,6 @@ const certificateRow = (policy: Policy, { id, certRequestId, ...one }: Kept, sta
 interface Kept extends NewCertificate {
   readonly certRequestId: string
 }
-
-const nameOf = ({ commonName, email, domains, ips }: EndEntityFields): string =>
-  commonName ?? email ?? domains[0] ?? ips[0] ?? ''
 
 const factsOf = ({ policy, endEntities, cas }: Import, kept: readonly Kept[]) => {
   const fact = (eventType: AuditEventType, objectId: string, what: string) => ({ eventType, objectId, what })

@@ -1,5 +1,5 @@
 // End entities: the owners of certificates (contract 5.2, 6.6).
-import { endEntityFields } from '../../domain/end-entity-rules.ts'
+import { endEntityFields, nameOf } from '../../domain/end-entity-rules.ts'
 import { Failure } from '../../domain/failure.ts'
 import { record } from '../../storage/audit-event.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
@@ -27,16 +27,15 @@ export const createNewEndEntity = operation('POST /end-entities', {
   needs: { realm: 'CREATE_END_ENTITY' },
   living: true,
   body: CreateEndEntityRequestDto,
-  example: { body: { realmId: exampleIds.Realm, commonName: 'web-01', domains: ['web-01.example.org'] } },
+  example: { body: { realmId: exampleIds.Realm, commonName: 'web-03', domains: ['web-03.example.org'] } },
   returns: [201, CreateEndEntityResponseDto],
   fails: [415, 422],
   handle: ({ em, caller, realm, body }) => {
     const fields = endEntityFields(body)
-    const name = fields.commonName ?? fields.externalId ?? fields.email ?? fields.domains[0] ?? fields.ips[0]
     return create(em, caller, {
       entity: EndEntity,
       data: { realmId: realm.id, ...fields },
-      what: `End entity ${name}`,
+      what: `End entity ${nameOf(fields)}`,
       realmId: realm.id,
       grant: { scope: 'END_ENTITY', permissions: ownEndEntity },
     })
@@ -83,6 +82,7 @@ export const searchEndEntities = operation('POST /end-entities/search', {
   needs: { realm: 'ENTER_REALM', policy: 'READ_POLICY', passwordPolicy: 'READ_POLICY' },
   shows: 'READ_END_ENTITY',
   body: EndEntitySearchRequestDto,
+  example: { body: { realmId: exampleIds.Realm, simpleSearchTerm: 'web-01' } },
   paging: true,
   returns: [200, GetEndEntityResponseDtoPage],
   fails: [415, 422],

@@ -25,7 +25,7 @@ interface Look {
   readonly caller: Caller
 }
 
-/** The one living end entity of several with the same key, none of which may be a secret to the caller. */
+/** The one living end entity with a key, which the caller must be allowed to read before anything is told of it. */
 const theOne = async (caller: Caller, living: readonly EndEntity[], archived: readonly EndEntity[]) => {
   const [found = archived[0], another] = living
   if (!found) throw new Failure('END_ENTITY_NOT_FOUND')
