@@ -64,6 +64,6 @@ export const zipOf = async (em: EntityManager, certificates: readonly Certificat
   const archive = new ZipArchive({ zlib: { level: 6 } })
   for (const [certificate, file] of namesIn(certificates))
     archive.append(chainPem(certificate, chainFor(certificate.issuerCaId).issuers), { name: file })
-  void archive.finalize()
-  return { fileName: name, zippedBytes: await buffer(archive) }
+  const [zippedBytes] = await Promise.all([buffer(archive), archive.finalize()])
+  return { fileName: name, zippedBytes }
 }

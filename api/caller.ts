@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../domain/failure.ts'
 import type { GlobalPermission } from '../domain/permission-enums.ts'
-import { decide, looksFurther, scopes, type Grants, type Place, type Right } from '../domain/permissions.ts'
+import { decide, hasWay, scopes, type Grants, type Place, type Right, type Verdict } from '../domain/permissions.ts'
 import type { Principal } from '../domain/principal.ts'
 import { lookFurther } from '../storage/authorization.ts'
 import { loadGrants } from '../storage/grant.ts'
@@ -20,6 +20,7 @@ export interface Occasion {
   readonly declared?: ReadonlySet<Right> | undefined
 }
 
+const looksFurther = (right: Right): boolean => hasWay(right, 'WITHIN') || hasWay(right, 'ANYWHERE')
 const namesResource = (place: Place): boolean => Object.keys(scopes).some(scope => scope in place)
 
 /** The principal of this request with its grants; `readableRows` of storage takes it as the reader. */
@@ -61,11 +62,19 @@ export class Caller implements KnownPrincipal {
 
   /** For each place whether the caller has the right there, with one query for all. */
   async which(right: Right, places: readonly Place[]): Promise<boolean[]> {
+    const verdicts = await this.judge(right, places)
+    return verdicts.map(({ allowed }) => allowed)
+  }
+
+  /** The verdicts that `which` tells. */
+  async judge(right: Right, places: readonly Place[]): Promise<Verdict[]> {
     // What an operation does not declare, its documentation and its explanation would not know.
     if (this.#declared && !this.#declared.has(right)) throw new Error(`The operation asks ${right} undeclared.`)
     const near = await this.grantsAt(places)
-    const grants = looksFurther(right) ? await lookFurther(this.#em, near, places) : near
-    return places.map(place => decide(right, place, grants).allowed)
+    const verdicts = places.map(place => decide(right, place, near))
+    if (verdicts.every(({ allowed }) => allowed) || !looksFurther(right)) return verdicts
+    const far = await lookFurther(this.#em, near, { right, places })
+    return places.map(place => decide(right, place, far))
   }
 
   /** Refuses with ACCESS_DENIED unless the caller has the right at the place. */

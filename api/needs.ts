@@ -7,6 +7,8 @@ export interface FurtherNeed {
   readonly right: Right
   /** On what, as in 'the request that is found'. */
   readonly on: string
+  /** Asked only in the case that `on` tells. */
+  readonly optional?: boolean
   /** What it is asked on, where that is one resource or each of a list. */
   readonly entity?: EntityType
   /** The row of `on` at whose place it is asked. */

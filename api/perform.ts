@@ -2,13 +2,13 @@
 import { z } from 'zod'
 import { actAs } from '../storage/stamp.ts'
 import { Failure } from '../domain/failure.ts'
-import { isGlobal, isPlaceless, type Place } from '../domain/permissions.ts'
+import { isGlobal, isPlaceless } from '../domain/permissions.ts'
 import { Caller, type KnownPrincipal } from './caller.ts'
 import type { Dependencies } from './dependencies.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
 import type { Operation } from './operation.ts'
-import { load, namedIn, type Row, type SourceInput } from './source.ts'
+import { load, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
 export interface Input extends SourceInput {
@@ -25,9 +25,6 @@ const every = (rows: Rows, name?: string): Row[] =>
   Object.entries(rows)
     .filter(([key]) => name === undefined || key === name)
     .flatMap(([, row]) => row ?? [])
-
-/** What hangs nowhere may be a principal, which is a place of its own. */
-const placeOf = ({ id, place }: Row): Place => place ?? { PRINCIPAL: id }
 
 const asksGloballyOnly = (operation: Operation): boolean => {
   const rights = rightsOf(operation)

@@ -11,6 +11,9 @@ export interface Row {
   readonly place?: Place
 }
 
+/** The place of a row: what hangs nowhere may be a principal, which is a place of its own. */
+export const placeOf = ({ id, place }: Row): Place => place ?? { PRINCIPAL: id }
+
 /** The class of an entity. */
 export type EntityType<T extends object = object> = { readonly name: string; readonly prototype: T } & (abstract new (
   ...args: never[]

@@ -59,16 +59,19 @@ const control = /\p{Cc}/u
 const upTo =
   (most: number): Canonical =>
   text =>
-    Array.from(text).length <= most && !control.test(text) ? text : null
+    Array.from(text).length <= most && !control.test(text) && text.isWellFormed() ? text : null
 const countryCode: Canonical = text => (isCountry(text.toUpperCase()) ? text.toUpperCase() : null)
 
-const name: TextRule = { canonical: upTo(64), message: 'At most 64 characters, none of them a control character' }
+const name: TextRule = {
+  canonical: upTo(64),
+  message: 'At most 64 characters of Unicode, none of them a control character',
+}
 const textRules = {
   commonName: name,
   organization: name,
   organizationalUnit: name,
   country: { canonical: countryCode, message: 'Two letters of ISO 3166' },
-  externalId: { canonical: upTo(255), message: 'At most 255 characters, none of them a control character' },
+  externalId: { canonical: upTo(255), message: 'At most 255 characters of Unicode, none of them a control character' },
   email: { canonical: canonicalEmail, message: 'An e-mail address of at most 254 ASCII characters' },
 } as const satisfies Partial<Record<keyof SubjectData, TextRule>>
 

@@ -105,9 +105,9 @@ export const rights = {
 } as const satisfies Record<string, readonly (readonly Way[])[]>
 export type Right = keyof typeof rights
 
-/** What a right was held by: the kind of way and, unless it is what the holder is, the permission. */
+/** What a right was held by: a way and, unless it is what the holder is, the permission. */
 export interface Held {
-  readonly on: Way['on']
+  readonly way: Way
   readonly permission?: string
 }
 
@@ -120,25 +120,25 @@ export interface Verdict {
 
 const includesRealmRead = (way: Way): boolean => way.on === 'REALM' && way.any.includes('FULL_READ')
 
-const found = (on: Way['on'], any: readonly string[], held: ReadonlySet<string>): Held | undefined => {
-  const permission = any.find(one => held.has(one))
-  return permission === undefined ? undefined : { on, permission }
+const found = (way: Extract<Way, { any: unknown }>, held: ReadonlySet<string>): Held | undefined => {
+  const permission = way.any.find(one => held.has(one))
+  return permission === undefined ? undefined : { way, permission }
 }
 
 const heldOnScope = (way: Extract<Way, { on: Scope }>, place: Place, grants: Grants): Held | undefined => {
   const id = place[way.on]
   if (id === undefined) return undefined
   if (includesRealmRead(way) && grants.global.has('REALMS_FULL_READ'))
-    return { on: 'GLOBAL', permission: 'REALMS_FULL_READ' }
-  return found(way.on, way.any, grants.on(way.on, id))
+    return { way: globally('REALMS_FULL_READ'), permission: 'REALMS_FULL_READ' }
+  return found(way, grants.on(way.on, id))
 }
 
 const heldBy = (way: Way, place: Place, grants: Grants): Held | undefined => {
-  if (way.on === 'CREATOR') return place.creatorId === grants.principalId ? { on: way.on } : undefined
-  if (way.on === 'SELF') return place.PRINCIPAL === grants.principalId ? { on: way.on } : undefined
-  if (way.on === 'WITHIN') return place.REALM && grants.within(place.REALM) ? { on: way.on } : undefined
-  if (way.on === 'ANYWHERE') return found(way.on, way.any, grants.anywhere(way.scope))
-  if (way.on === 'GLOBAL') return found(way.on, way.any, grants.global)
+  if (way.on === 'CREATOR') return place.creatorId === grants.principalId ? { way } : undefined
+  if (way.on === 'SELF') return place.PRINCIPAL === grants.principalId ? { way } : undefined
+  if (way.on === 'WITHIN') return place.REALM && grants.within(place.REALM) ? { way } : undefined
+  if (way.on === 'ANYWHERE') return found(way, grants.anywhere(way.scope))
+  if (way.on === 'GLOBAL') return found(way, grants.global)
   return heldOnScope(way, place, grants)
 }
 
@@ -151,7 +151,8 @@ const groupsOf = (right: Right): readonly (readonly Way[])[] => rights[right]
 
 /** Decides whether the holder of these grants has a right on the resource at this place, and says why. */
 export const decide = (right: Right, place: Place, grants: Grants): Verdict => {
-  if (grants.global.has('ADMIN')) return { allowed: true, by: [{ on: 'GLOBAL', permission: 'ADMIN' }], wouldServe: [] }
+  if (grants.global.has('ADMIN'))
+    return { allowed: true, by: [{ way: globally('ADMIN'), permission: 'ADMIN' }], wouldServe: [] }
   const groups = groupsOf(right)
   const held = groups.map(ways => ways.map(way => heldBy(way, place, grants)).find(one => one !== undefined))
   const missing = groups.filter((_, index) => held[index] === undefined)
@@ -171,9 +172,9 @@ export const isGlobal = (right: Right): boolean => everyWay(right, ['GLOBAL', 'S
 /** Whether a right can be held at no place at all. */
 export const isPlaceless = (right: Right): boolean => everyWay(right, ['GLOBAL', 'ANYWHERE'])
 
-/** Whether a right looks further than the grants on a place. */
-export const looksFurther = (right: Right): boolean =>
-  groupsOf(right).some(ways => ways.some(({ on }) => on === 'WITHIN' || on === 'ANYWHERE'))
+/** Whether a right can be held in a way of this kind. */
+export const hasWay = (right: Right, kind: Way['on']): boolean =>
+  groupsOf(right).some(ways => ways.some(({ on }) => on === kind))
 
 /** What a list may hold: everything, or what hangs on these realms and policies, or carries a grant of its own. */
 export type Reach = { readonly all: true } | { readonly all: false; readonly ways: readonly Way[] }

@@ -1,6 +1,6 @@
 // Questions about grants beyond one place: anything within a realm, anywhere at all, everything of one principal.
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
-import type { Grants, Place, Scope } from '../domain/permissions.ts'
+import { hasWay, type Grants, type Place, type Right, type Scope } from '../domain/permissions.ts'
 import { alias } from './search.ts'
 
 /** The tables whose rows hang in a realm, by the scope of their grants. */
@@ -27,7 +27,7 @@ const realmsEntered = async (em: EntityManager, principalId: string, realmIds: r
   if (realmIds.length === 0) return new Set<string>()
   const rows = await em.execute<{ id: string }[]>(
     `select r.id from unnest(?::uuid[]) as r(id), (select ?::uuid as id) p where ${within('p.id', 'r.id')}`,
-    [`{${realmIds.join(',')}}`, principalId],
+    [`{${[...new Set(realmIds)].join(',')}}`, principalId],
   )
   return new Set(rows.map(({ id }) => id))
 }
@@ -41,12 +41,20 @@ const heldAnywhere = async (em: EntityManager, principalId: string) => {
   return new Map(rows.map(({ scope, permissions }) => [scope, new Set(permissions)]))
 }
 
-/** Adds what rights that look further ask: grants on anything in these realms, and on any realm or policy. */
-export const lookFurther = async (em: EntityManager, grants: Grants, places: readonly Place[]): Promise<Grants> => {
-  const realmIds = [...new Set(places.map(({ REALM }) => REALM).filter(id => id !== undefined))]
-  const entered = await realmsEntered(em, grants.principalId, realmIds)
-  const anywhere = await heldAnywhere(em, grants.principalId)
-  return { ...grants, within: id => entered.has(id), anywhere: scope => anywhere.get(scope) ?? new Set() }
+/** Adds what a right asks beyond these places: grants on anything in their realms, and on any realm or policy. */
+export const lookFurther = async (
+  em: EntityManager,
+  grants: Grants,
+  { right, places }: { right: Right; places: readonly Place[] },
+): Promise<Grants> => {
+  const realmIds = places.map(({ REALM }) => REALM).filter(id => id !== undefined)
+  const entered = hasWay(right, 'WITHIN') ? await realmsEntered(em, grants.principalId, realmIds) : null
+  const anywhere = hasWay(right, 'ANYWHERE') ? await heldAnywhere(em, grants.principalId) : null
+  return {
+    ...grants,
+    within: id => entered?.has(id) ?? grants.within(id),
+    anywhere: scope => anywhere?.get(scope) ?? grants.anywhere(scope),
+  }
 }
 
 /** A condition that keeps the principals of a listed table that may enter a realm. */
@@ -80,6 +88,64 @@ export const grantsOf = (em: EntityManager, principalId: string, scope: Scope): 
       where g.principal_id = ? and g.scope = ? order by 2, 1`,
     [principalId, scope],
   )
+}
+
+/** The names of the resources of a place, by scope. */
+export const namesAt = async (em: EntityManager, place: Place): Promise<ReadonlyMap<Scope, string>> => {
+  const found = new Map<Scope, string>()
+  for (const [scope, [table, name]] of Object.entries(names) as [Scope, (typeof names)[Scope]][]) {
+    const id = place[scope]
+    const [row] = id
+      ? await em.execute<{ name: string }[]>(`select ${name} as name from ${table} t where t.id = ?`, [id])
+      : []
+    if (row) found.set(scope, row.name)
+  }
+  return found
+}
+
+/** On how many resources of a scope a principal holds one of these permissions. */
+export const countHeld = async (
+  em: EntityManager,
+  principalId: string,
+  { scope, any }: { scope: Scope; any: readonly string[] },
+): Promise<number> => {
+  const [row] = await em.execute<{ count: string }[]>(
+    `select count(*) as count from permission_grant where principal_id = ? and scope = ? and permissions && ?::text[]`,
+    [principalId, scope, `{${any.join(',')}}`],
+  )
+  return Number(row?.count ?? 0)
+}
+
+/** A principal as people know it. */
+export interface NamedPrincipal {
+  readonly id: string
+  readonly type: 'USER' | 'API_CLIENT'
+  readonly name: string
+  readonly enabled: boolean
+}
+
+/** The users and API clients with these ids, by name. */
+export const findPrincipals = (em: EntityManager, ids: readonly string[]): Promise<NamedPrincipal[]> =>
+  em.execute(
+    `select id, 'USER' as type, coalesce(email, provider_id) as name, enabled from app_user where id = any(?::uuid[])
+      union all select id, 'API_CLIENT', name, enabled from api_client where id = any(?::uuid[]) order by name, id`,
+    [`{${ids.join(',')}}`, `{${ids.join(',')}}`],
+  )
+
+/** More who could hand something out are not looked for. */
+const mostGivers = 1000
+
+/** The enabled principals that may change grants at a place: holders of ADMIN, and of UPDATE on its realm. */
+export const findGivers = async (em: EntityManager, { REALM }: Place): Promise<string[]> => {
+  const rows = await em.execute<{ id: string }[]>(
+    `select distinct g.principal_id as id from permission_grant g
+      where ((g.scope = 'GLOBAL' and 'ADMIN' = any(g.permissions))
+          or (g.scope = 'REALM' and g.resource_id = ?::uuid and 'UPDATE' = any(g.permissions)))
+        and (exists (select 1 from app_user u where u.id = g.principal_id and u.enabled)
+          or exists (select 1 from api_client c where c.id = g.principal_id and c.enabled)) limit ?`,
+    [REALM ?? null, mostGivers],
+  )
+  return rows.map(({ id }) => id)
 }
 
 /** Locks the question who holds ADMIN for the running transaction, and answers the enabled holders. */

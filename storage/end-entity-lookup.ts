@@ -1,6 +1,7 @@
 // Looking end entities up by alias or by the field of a strategy (contract 5.3): many at once, each by an index.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { EndEntityStrategy } from '../domain/enums.ts'
+import { isStorableText } from './certificate-row.ts'
 
 /** Where a strategy finds its key; a subject DN is no column, so those with the common name are its candidates. */
 const columns = {
@@ -26,11 +27,13 @@ const idsBy = async (
   column: string,
   { realmId, archived, keys }: LookupScope & { keys: readonly string[] },
 ): Promise<Map<string, string[]>> => {
+  // Keys come from requests of strangers as well; PostgreSQL would refuse the whole question for what no row can hold.
+  const storable = [...new Set(keys)].filter(isStorableText)
   const rows = await em.execute<{ key: string; id: string }[]>(
     `select wanted.key, ee.id from jsonb_array_elements_text(?::jsonb) as wanted(key)
        join end_entity ee on ee.realm_id = ? and comparable(${column}) = comparable(wanted.key)
       where ee.archived = ? order by ee.created_date, ee.id`,
-    [JSON.stringify([...new Set(keys)]), realmId, archived],
+    [JSON.stringify(storable), realmId, archived],
   )
   const grouped = Map.groupBy(rows, ({ key }) => key)
   return new Map([...grouped].map(([key, found]) => [key, found.map(({ id }) => id)]))

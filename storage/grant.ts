@@ -11,30 +11,50 @@ const idsOf = (places: readonly Place[]): string[] => [
   ...new Set(places.flatMap(place => keys.map(key => place[key]).filter(id => id !== undefined))),
 ]
 
-const unloaded = (): never => {
-  throw new Error('These grants were loaded for their places alone.')
-}
-
 /** Loads the global grants of a principal and those on these places; `lookFurther` of authorization.ts adds the rest. */
 export const loadGrants = async (
   em: EntityManager,
   principalId: string,
   places: readonly Place[] = [],
 ): Promise<Grants> => {
-  const resourceIds = [principalId, ...idsOf(places)]
-  const rows = await em.execute<{ scope: string; resource_id: string; permissions: string[] }[]>(
-    `select scope, resource_id, permissions from permission_grant
-      where principal_id = ? and resource_id = any(?::uuid[])`,
-    [principalId, `{${resourceIds.join(',')}}`],
-  )
+  const [grants] = await loadGrantsOfAll(em, [principalId], places)
+  return grants ?? grantsIn(principalId, [])
+}
+
+interface GrantRow {
+  readonly principal_id: string
+  readonly scope: string
+  readonly resource_id: string
+  readonly permissions: string[]
+}
+
+const grantsIn = (principalId: string, rows: readonly GrantRow[]): Grants => {
   const held = new Map(rows.map(row => [`${row.scope}/${row.resource_id}`, new Set(row.permissions)]))
   return {
     principalId,
     global: (held.get(`GLOBAL/${principalId}`) ?? nothing) as ReadonlySet<GlobalPermission>,
     on: (scope, id) => held.get(`${scope}/${id}`) ?? nothing,
-    within: unloaded,
-    anywhere: unloaded,
+    // Nothing further is known until somebody looks.
+    within: () => false,
+    anywhere: () => nothing,
   }
+}
+
+/** The same for several principals. */
+export const loadGrantsOfAll = async (
+  em: EntityManager,
+  principalIds: readonly string[],
+  places: readonly Place[],
+): Promise<Grants[]> => {
+  // Global grants stand on the principal itself.
+  const resourceIds = [...principalIds, ...idsOf(places)]
+  const rows = await em.execute<GrantRow[]>(
+    `select principal_id, scope, resource_id, permissions from permission_grant
+      where principal_id = any(?::uuid[]) and resource_id = any(?::uuid[])`,
+    [`{${principalIds.join(',')}}`, `{${resourceIds.join(',')}}`],
+  )
+  const byPrincipal = Map.groupBy(rows, row => row.principal_id)
+  return principalIds.map(id => grantsIn(id, byPrincipal.get(id) ?? []))
 }
 
 /** Adds permissions to what a principal holds on a resource (contract 7.2). */

@@ -26,6 +26,7 @@ const extensions: readonly string[] = [
   '/api/v2/orders/:orderId',
   '/api/v2/orders/:orderId/items',
   '/api/v1/scep/policies/:policyId/configuration',
+  '/api/v1/permissions/explain',
 ]
 
 const mounted = facts.flatMap(fact => {

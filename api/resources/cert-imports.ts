@@ -12,7 +12,7 @@ import { importAnswer, keptOf, verifyAnswer } from '../import-answers.ts'
 import { distinctOf, readBlocks } from '../import-blocks.ts'
 import { findIssuance } from '../import-issuers.ts'
 import { judgeImport, type ImportCase } from '../import-judgement.ts'
-import { afterOthers } from '../import-turns.ts'
+import { afterOthers } from '../turns.ts'
 import { from, operation } from '../operation.ts'
 import {
   ImportCertificatesRequestDto,
@@ -51,7 +51,12 @@ const store = async (em: EntityManager, prepared: ImportCase, now: Date) => {
 const on = { policy: from.body(Policy, 'policyId'), endEntity: from.optional(from.body(EndEntity, 'endEntityId')) }
 const needs = { policy: 'CREATE_CERT_REQUEST', endEntity: 'READ_END_ENTITY' } as const
 const alsoNeeds = [
-  { right: 'CREATE_END_ENTITY', on: 'the realm of the policy, when endEntityId is absent', at: 'policy' },
+  {
+    right: 'CREATE_END_ENTITY',
+    on: 'the realm of the policy, when endEntityId is absent',
+    at: 'policy',
+    optional: true,
+  },
 ] as const
 const example = { body: { policyId: exampleIds.Policy, pemCertificates: exampleCertificatePem } }
 

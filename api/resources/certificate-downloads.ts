@@ -58,6 +58,7 @@ export const downloadCertificateChain = operation('GET /certificates/:id/downloa
   on: Certificate,
   needs: 'READ_CERTIFICATE',
   query: { casFirst: Flag },
+  example: { query: { casFirst: 'false' } },
   returns: [200, CertificatePemDto],
   fails: [422],
   handle: async ({ target, em, query: { casFirst } }) => {

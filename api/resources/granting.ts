@@ -2,11 +2,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../domain/failure.ts'
 import { mayGrantAt, withheld, type GrantChange } from '../../domain/grant-rules.ts'
-import type { Place, Scope } from '../../domain/permissions.ts'
+import type { Grants, Place, Scope } from '../../domain/permissions.ts'
 import { ApiClient } from '../../storage/api-client.ts'
 import { record } from '../../storage/audit-event.ts'
 import { enabledAdmins } from '../../storage/authorization.ts'
 import { loadGrants, replaceGrants, type GrantWish } from '../../storage/grant.ts'
+import { lockRow } from '../../storage/lock.ts'
 import { User } from '../../storage/user.ts'
 import type { Caller } from '../caller.ts'
 import { missingCodeOf, type EntityType } from '../source.ts'
@@ -16,6 +17,8 @@ export interface Receiver {
   readonly principalId: string
   readonly principalType: 'USER' | 'API_CLIENT'
 }
+
+const kinds = { USER: User, API_CLIENT: ApiClient } as const
 
 /** The name of a principal for the audit log; an unknown one is the 404 of its kind. */
 const nameOf = async (em: EntityManager, { principalId, principalType }: Receiver): Promise<string> => {
@@ -64,8 +67,7 @@ const load = async (em: EntityManager, entity: EntityType<Resource>, ids: string
   return rows
 }
 
-const mustGive = async (caller: Caller, changes: readonly GrantChange[]): Promise<void> => {
-  const own = await caller.grantsAt(changes.map(({ place }) => place))
+const mustGive = (own: Grants, changes: readonly GrantChange[]): void => {
   if (!changes.every(({ place }) => mayGrantAt(place, own))) throw new Failure('ACCESS_DENIED')
   const foreign = new Set(changes.flatMap(change => withheld(change, own)))
   if (foreign.size > 0)
@@ -85,26 +87,28 @@ export const replaceOn = async (
   const wishes = new Map(sets.map(({ id, permissions }) => [id, permissions]))
   const name = await nameOf(em, receiver)
   const resources = await load(em, entity, [...wishes.keys()])
-  const held = await loadGrants(
-    em,
-    receiver.principalId,
-    resources.map(({ place }) => place),
-  )
-  const changes = resources.map(({ id, place, archived }) => {
-    const [before, after] = [held.on(scope, id), wishes.get(id) ?? []]
-    return { scope, id, place, archived, before, after }
-  })
-  await mustGive(caller, changes)
-  if (changes.some(givesArchived)) throw new Failure('ENTITY_ARCHIVED')
+  const places = resources.map(({ place }) => place)
+  const own = await caller.grantsAt(places)
   await em.transactional(async transaction => {
+    const { principalId } = receiver
+    // Whoever may only keep a permission for the receiver must not bring it back after it was taken away.
+    await lockRow<User | ApiClient>(transaction, kinds[receiver.principalType], principalId)
+    const held = await loadGrants(transaction, principalId, places)
+    const changes = resources.map(({ id, place, archived }) => {
+      const [before, after] = [held.on(scope, id), wishes.get(id) ?? []]
+      return { scope, id, place, archived, before, after }
+    })
+    mustGive(own, changes)
+    if (changes.some(givesArchived)) throw new Failure('ENTITY_ARCHIVED')
     const given = changes.map(({ id, after: permissions }) => ({ id, permissions }))
-    await replaceGrants(transaction, receiver.principalId, { scope, wishes: given })
+    await replaceGrants(transaction, principalId, { scope, wishes: given })
+    const what = (id: string) => `Permissions of ${name} on ${scope.toLowerCase().replace('_', ' ')} ${id} updated`
     for (const { id, place } of changes)
       record(transaction, {
         type: 'PERMISSIONS_UPDATED',
-        objectId: receiver.principalId,
+        objectId: principalId,
         realmId: place.REALM ?? null,
-        what: `Permissions of ${name} on ${scope.toLowerCase().replace('_', ' ')} ${id} updated`,
+        what: what(id),
       })
   })
 }

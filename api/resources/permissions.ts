@@ -15,6 +15,7 @@ import { User } from '../../storage/user.ts'
 import * as shape from '../dto.ts'
 import { exampleIds } from '../examples.ts'
 import { operation } from '../operation.ts'
+import type { EntityType } from '../source.ts'
 import { replaceGlobal, replaceOn } from './granting.ts'
 
 const Type = shape.enumOf(SecurityIdentityType, 'SecurityIdentityType')
@@ -69,7 +70,14 @@ const authorization = async (em: EntityManager, principalId: string, principalTy
 }
 
 /** Besides, nobody hands out what he does not hold (contract 7.3). */
-const grantNeeds = [{ right: 'UPDATE_REALM', on: 'the realm of each resource that is named' }] as const
+const grantNeeds = (entity: EntityType) =>
+  [
+    {
+      right: 'UPDATE_REALM',
+      on: 'the realm of each resource that is named, where only what is held can be given',
+      entity,
+    },
+  ] as const
 
 export const getUserPermissions = operation('GET /permissions/users/:id', {
   summary: 'Read what a user may do',
@@ -100,7 +108,7 @@ export const updateGlobalPermissions = operation('PATCH /permissions/global', {
 export const updateRealmPermissions = operation('PATCH /permissions/realms', {
   summary: 'Replace the permissions of a principal on realms',
   needs: 'TOKEN',
-  alsoNeeds: grantNeeds,
+  alsoNeeds: grantNeeds(Realm),
   body: shape.dto('UpdateRealmPermissionsDto', { ...receiver, realmPermissions: sets(OnRealm) }),
   example: { body: { ...jane, realmPermissions: [{ id: exampleIds.Realm, permissions: ['FULL_READ', 'UPDATE'] }] } },
   returns: [204, null],
@@ -112,7 +120,7 @@ export const updateRealmPermissions = operation('PATCH /permissions/realms', {
 export const updatePolicyPermissions = operation('PATCH /permissions/policies', {
   summary: 'Replace the permissions of a principal on policies',
   needs: 'TOKEN',
-  alsoNeeds: grantNeeds,
+  alsoNeeds: grantNeeds(Policy),
   body: shape.dto('UpdatePolicyPermissionsDto', { ...receiver, policyPermissions: sets(OnPolicy) }),
   example: {
     body: { ...jane, policyPermissions: [{ id: exampleIds.Policy, permissions: ['CERTS_CREATE', 'CERTREQS_READ'] }] },
@@ -126,7 +134,7 @@ export const updatePolicyPermissions = operation('PATCH /permissions/policies', 
 export const updateEndEntityPermissions = operation('PATCH /permissions/end-entities', {
   summary: 'Replace the permissions of a principal on end entities',
   needs: 'TOKEN',
-  alsoNeeds: grantNeeds,
+  alsoNeeds: grantNeeds(EndEntity),
   body: shape.dto('UpdateEndEntityPermissionsDto', { ...receiver, endEntityPermissions: sets(OnEndEntity) }),
   example: { body: { ...jane, endEntityPermissions: [{ id: exampleIds.EndEntity, permissions: ['UPDATE'] }] } },
   returns: [204, null],
@@ -138,7 +146,7 @@ export const updateEndEntityPermissions = operation('PATCH /permissions/end-enti
 export const updateCertRequestPermissions = operation('PATCH /permissions/cert-requests', {
   summary: 'Replace the permissions of a principal on certificate requests',
   needs: 'TOKEN',
-  alsoNeeds: grantNeeds,
+  alsoNeeds: grantNeeds(CertRequest),
   body: shape.dto('UpdateCertRequestPermissionsDto', { ...receiver, certRequestPermissions: sets(OnRequest) }),
   example: { body: { ...jane, certRequestPermissions: [{ id: exampleIds.CertRequest, permissions: ['APPROVE'] }] } },
   returns: [204, null],
@@ -155,7 +163,7 @@ export const updateCertRequestPermissions = operation('PATCH /permissions/cert-r
 export const updateCertificatePermissions = operation('PATCH /permissions/certificates', {
   summary: 'Replace the permissions of a principal on certificates',
   needs: 'TOKEN',
-  alsoNeeds: grantNeeds,
+  alsoNeeds: grantNeeds(Certificate),
   body: shape.dto('UpdateCertificatePermissionsDto', { ...receiver, certificatePermissions: sets(OnCertificate) }),
   example: {
     body: { ...jane, certificatePermissions: [{ id: exampleIds.Certificate, permissions: ['DOWNLOAD_PRIVATE_KEY'] }] },

@@ -25,7 +25,12 @@ const mustFit = async (certificate: Certificate, caller: Caller, algorithm: Cryp
 
 /** Who names a signer puts its key to use, as whoever downloads it could. */
 export const signerNeeds = [
-  { right: 'DOWNLOAD_KEY', on: 'each signer certificate that the configurations name', entity: Certificate },
+  {
+    right: 'DOWNLOAD_KEY',
+    on: 'each signer certificate that the configurations name',
+    entity: Certificate,
+    optional: true,
+  },
 ] as const
 
 /** Refuses signer certificates that are unknown, whose key the caller may not use, or of no use. */

@@ -1,13 +1,14 @@
-import { randomUUID } from 'node:crypto'
+import { randomUUID, sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { SubjectData } from '../../domain/end-entity-rules.ts'
 import type { EndEntityStrategy } from '../../domain/enums.ts'
 import { parseCertificatePem } from '../../pki/certificate.ts'
+import { bitString, bmpString, context, integer, oid, sequence, setOf, utf8String } from '../../pki/der.ts'
 import { Certificate } from '../../storage/certificate.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
 import { Workbench } from '../pki/openssl.ts'
 import { startApi, type Api, type Reply } from '../support/api.ts'
-import { ecKey, pkcs10, refusalOf } from '../support/issuing.ts'
+import { ecKey, pkcs10, refusalOf, spkiOf } from '../support/issuing.ts'
 import { makeCertificate, makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 import { signStrange, strangeKey } from '../support/strangers.ts'
 
@@ -194,6 +195,34 @@ test('a PKCS#10 request must be readable and its signature right', async () => {
   expect(await send({ pkcs10ReqBase64: 'AAAA' })).toEqual([422, 'INVALID_PKCS10'])
   expect(await send({ pkcs10ReqBase64: forged.toString('base64') })).toEqual([422, 'INVALID_PKCS10'])
   expect(await send({})).toEqual([400, 'INVALID_REQUEST'])
+})
+
+/** A PKCS#10 request whose common name is this DER value, rightly signed. */
+const namedBy = (commonName: Buffer): string => {
+  const key = ecKey()
+  const subject = sequence(setOf(sequence(oid('2.5.4.3'), commonName)))
+  const info = sequence(integer(0), subject, Buffer.from(spkiOf(key), 'base64'), context(0))
+  const signature = bitString(sign('sha256', info, key))
+  return sequence(info, sequence(oid('1.2.840.10045.4.3.2')), signature).toString('base64')
+}
+
+test.each([
+  ['a text with NUL', utf8String('a\0b'), false],
+  ['half a surrogate pair', bmpString('a\uD800'), false],
+  ['an ordinary text', utf8String('sound'), true],
+])('a PKCS#10 request whose name is %s is looked for like any other', async (...[, commonName, isFound]) => {
+  for (const strategy of ['COMMON_NAME', 'SUBJECT_DN'] as const) {
+    const { realm, policy, make } = await deskWith(strategy)
+    const id = await make({ commonName: 'sound' })
+    const user = await api.user({ REALM: { [realm.id]: ['FULL_READ'] } })
+    const reply = await user.post(`${path}/policies/${policy.id}/by-pkcs10`, { pkcs10ReqBase64: namedBy(commonName) })
+    expect([reply.status, reply.body.id]).toEqual(isFound ? [200, id] : [404, undefined])
+  }
+})
+
+test('a dataset with half a surrogate pair is refused', async () => {
+  const { byDataset } = await deskWith('COMMON_NAME')
+  expect(refusalOf(await byDataset({ commonName: 'a\uD800' }))).toEqual([422, 'VALIDATION_FAILED'])
 })
 
 describe('findEeByCertBytes', () => {

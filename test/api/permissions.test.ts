@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/audit-event.ts'
-import { loadGrants } from '../../storage/grant.ts'
+import { loadGrants, replaceGrants } from '../../storage/grant.ts'
+import { lockRow } from '../../storage/lock.ts'
 import { PermissionGrant } from '../../storage/permission-grant.ts'
+import { Realm } from '../../storage/realm.ts'
 import { User } from '../../storage/user.ts'
 import { giveGrants, startApi, type Api } from '../support/api.ts'
-import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
+import { until } from '../support/issuing.ts'
+import { makeCertificate, makeEndEntity, makePolicy, makeRealm, makeRequest } from '../support/records.ts'
 
 let api: Api
 beforeAll(async () => {
@@ -202,6 +205,51 @@ describe('grants on a realm', () => {
     expect(await held(receiver.id, realm.id)).toEqual([])
   })
 
+  test('what is archived gets no new grants, but those it has can be taken away', async () => {
+    const realm = await makeRealm(api.em(), { archived: true })
+    const [user, boss] = [await api.user({ REALM: { [realm.id]: ['READ', 'DELETE'] } }), await admin()]
+    const { status, body } = await boss.patch(url, onRealm(user.id, realm.id, ['READ', 'UPDATE']))
+    expect([status, body.apiError]).toEqual([400, 'ENTITY_ARCHIVED'])
+    const stranger = await api.user({ REALM: { [(await someRealm()).id]: ['UPDATE'] } })
+    expect((await stranger.patch(url, onRealm(user.id, realm.id, ['UPDATE']))).status).toBe(403)
+    expect((await boss.patch(url, onRealm(user.id, realm.id, ['READ']))).status).toBe(204)
+    expect((await boss.patch(url, onRealm(user.id, realm.id, []))).status).toBe(204)
+    expect(await held(user.id, realm.id)).toEqual([])
+  })
+
+  test('a set can be large, and replaces, gives and takes at once', async () => {
+    const em = api.em()
+    const realms = Array.from({ length: 1500 }, () => em.create(Realm, { name: `Many ${randomUUID()}` }))
+    await em.flush()
+    const ids = realms.map(({ id }) => id)
+    const user = await api.user({ REALM: Object.fromEntries(ids.slice(0, 3).map(id => [id, ['READ']])) })
+    const realmPermissions = ids.map((id, at) => ({ id, permissions: at === 0 ? [] : ['UPDATE', 'DELETE'] }))
+    const body = { principalId: user.id, principalType: 'USER', realmPermissions }
+    expect((await (await admin()).patch(url, body)).status).toBe(204)
+    expect(await held(user.id, ids[0] ?? '')).toEqual([])
+    const grants = await em.find(PermissionGrant, { principalId: user.id })
+    expect(grants).toHaveLength(ids.length - 1)
+    expect(new Set(grants.map(grant => grant.permissions.toSorted().join()))).toEqual(new Set(['DELETE,UPDATE']))
+  })
+
+  test('what is taken away meanwhile is not kept by who could not give it', async () => {
+    const realm = await someRealm()
+    const caller = await api.user({ REALM: { [realm.id]: ['UPDATE'] } })
+    const receiver = await api.user({ REALM: { [realm.id]: ['DELETE'] } })
+    const em = api.em()
+    const call = await em.transactional(async transaction => {
+      await lockRow(transaction, User, receiver.id)
+      const wishes = [{ id: realm.id, permissions: [] }]
+      await replaceGrants(transaction, receiver.id, { scope: 'REALM', wishes })
+      const running = caller.patch(url, onRealm(receiver.id, realm.id, ['DELETE']))
+      const waiting = `select 1 from pg_locks where not granted`
+      await until('the call waits', async () => (await api.em().execute<unknown[]>(waiting)).length > 0)
+      return { running }
+    })
+    expect((await call.running).status).toBe(403)
+    expect(await held(receiver.id, realm.id)).toEqual([])
+  })
+
   test('what is unknown is 404, what has no shape 400', async () => {
     const [realm, user, boss] = [await someRealm(), await api.user(), await admin()]
     const codeOf = async (body: object) => (await boss.patch(url, body)).body.apiError
@@ -216,14 +264,24 @@ describe('grants on what is in a realm', () => {
   const scopes = [
     ['policies', 'policyPermissions', 'POLICY', 'POLICY_NOT_FOUND'],
     ['end-entities', 'endEntityPermissions', 'END_ENTITY', 'END_ENTITY_NOT_FOUND'],
+    ['cert-requests', 'certRequestPermissions', 'CERT_REQUEST', 'CERT_REQUEST_NOT_FOUND'],
+    ['certificates', 'certificatePermissions', 'CERTIFICATE', 'CERTIFICATE_NOT_FOUND'],
   ] as const
+  const other = { POLICY: 'UPDATE', END_ENTITY: 'UPDATE', CERT_REQUEST: 'UPDATE', CERTIFICATE: 'REVOKE' } as const
+  const makers = {
+    POLICY: (realm: Realm) => makePolicy(api.em(), realm),
+    END_ENTITY: (realm: Realm) => makeEndEntity(api.em(), realm),
+    CERT_REQUEST: async (realm: Realm) =>
+      makeRequest(api.em(), await makers.POLICY(realm), await makers.END_ENTITY(realm)),
+    CERTIFICATE: async (realm: Realm) =>
+      makeCertificate(api.em(), await makers.POLICY(realm), { endEntity: await makers.END_ENTITY(realm) }),
+  }
 
   test.each(scopes)(
     '%s: UPDATE on the realm and the own permission are needed',
     async (...[part, member, scope, code]) => {
       const realm = await someRealm()
-      const make = scope === 'POLICY' ? makePolicy : makeEndEntity
-      const { id } = await make(api.em(), realm)
+      const { id } = await makers[scope](realm)
       const receiver = await api.user()
       const send = (caller: { patch: Api['anonymous']['patch'] }, permission: string, target = id) =>
         caller.patch(`${path}/${part}`, {
@@ -232,7 +290,7 @@ describe('grants on what is in a realm', () => {
           [member]: [{ id: target, permissions: [permission] }],
         })
       const able = await api.user({ REALM: { [realm.id]: ['UPDATE'] }, [scope]: { [id]: ['DELETE'] } })
-      expect((await send(able, 'UPDATE')).status).toBe(403)
+      expect((await send(able, other[scope])).status).toBe(403)
       expect((await send(able, 'DELETE')).status).toBe(204)
       expect([...(await loadGrants(api.em(), receiver.id, [{ [scope]: id }])).on(scope, id)]).toEqual(['DELETE'])
       const withoutRealm = await api.user({ [scope]: { [id]: ['DELETE'] } })
@@ -242,22 +300,9 @@ describe('grants on what is in a realm', () => {
         [scope]: { [id]: ['DELETE'] },
       })
       expect((await send(elsewhere, 'DELETE')).status).toBe(403)
-      expect((await send(await admin(), 'UPDATE')).status).toBe(204)
-      const unknown = await send(await admin(), 'UPDATE', randomUUID())
+      expect((await send(await admin(), other[scope])).status).toBe(204)
+      const unknown = await send(await admin(), 'READ', randomUUID())
       expect([unknown.status, unknown.body.apiError]).toEqual([404, code])
     },
   )
-
-  test.each([
-    ['cert-requests', 'certRequestPermissions', 'CERT_REQUEST_NOT_FOUND'],
-    ['certificates', 'certificatePermissions', 'CERTIFICATE_NOT_FOUND'],
-  ])('%s: an unknown one is 404', async (...[part, member, code]) => {
-    const boss = await admin()
-    const { status, body } = await boss.patch(`${path}/${part}`, {
-      principalId: boss.id,
-      principalType: 'USER',
-      [member]: [{ id: randomUUID(), permissions: ['READ'] }],
-    })
-    expect([status, body.apiError]).toEqual([404, code])
-  })
 })

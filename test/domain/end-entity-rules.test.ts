@@ -156,6 +156,11 @@ test.each<[string, SubjectData, string[]]>([
   ['an organization of 65 characters', { commonName: 'a', organization: 'x'.repeat(65) }, ['organization']],
   ['a unit of 65 characters', { commonName: 'a', organizationalUnit: 'x'.repeat(65) }, ['organizationalUnit']],
   ['a control character', { commonName: 'a\u0007b' }, ['commonName']],
+  [
+    'half a surrogate pair',
+    { commonName: 'a\uD800', externalId: '\uDC00', genericDtoList: [{ key: '\uD800', value: '\uDC00' }] },
+    ['commonName', 'externalId', 'genericDtoList[0].key', 'genericDtoList[0].value'],
+  ],
   ['an unknown country', { commonName: 'a', country: 'XX' }, ['country']],
   ['a country of three letters', { commonName: 'a', country: 'DEU' }, ['country']],
   ['a bad address', { email: 'nobody' }, ['email']],

@@ -125,7 +125,8 @@ test('a private key takes reading the certificate and being its creator, or the 
 
 test('a verdict names what decided it, and what would have served', () => {
   const verdict = decide('READ_POLICY', policy, grants([], [['POLICY', 'p1', ['SIGN']]]))
-  expect(verdict).toEqual({ allowed: true, by: [{ on: 'POLICY', permission: 'SIGN' }], wouldServe: [] })
+  const way = { on: 'POLICY', any: Object.keys(scopes.POLICY) }
+  expect(verdict).toEqual({ allowed: true, by: [{ way, permission: 'SIGN' }], wouldServe: [] })
   const refused = decide('READ_POLICY', policy, grants([]))
   expect(refused.wouldServe).toEqual([
     [
@@ -138,7 +139,8 @@ test('a verdict names what decided it, and what would have served', () => {
 
 test('where two permissions are needed, the verdict names the one that is missing', () => {
   const { allowed, by, wouldServe } = decide('ISSUE', request, grants([], [['POLICY', 'p1', ['CERTS_CREATE']]]))
-  expect([allowed, by]).toEqual([false, [{ on: 'POLICY', permission: 'CERTS_CREATE' }]])
+  const way = { on: 'POLICY', any: ['CERTS_CREATE'] }
+  expect([allowed, by]).toEqual([false, [{ way, permission: 'CERTS_CREATE' }]])
   expect(wouldServe).toHaveLength(1)
   expect(wouldServe[0]).not.toContainEqual({ on: 'POLICY', any: ['CERTS_CREATE'] })
   expect(decide('ISSUE', request, grants([])).wouldServe).toHaveLength(2)
@@ -164,7 +166,7 @@ test.each<[Right, GlobalPermission]>([
   const other = { PRINCIPAL: 'other' }
   expect(decide(right, other, grants(['USERS_UPDATE', 'APICLIENTS_UPDATE', 'REALMS_FULL_READ'])).allowed).toBe(false)
   expect(decide(right, other, grants([permission])).allowed).toBe(true)
-  expect(decide(right, { PRINCIPAL: 'me' }, grants([])).by).toEqual([{ on: 'SELF' }])
+  expect(decide(right, { PRINCIPAL: 'me' }, grants([])).by).toEqual([{ way: { on: 'SELF' } }])
   expect(isGlobal(right)).toBe(true)
 })
 

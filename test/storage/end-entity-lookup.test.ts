@@ -55,6 +55,11 @@ test.each(["o'hara?", '{a,b}', 'a"b\\c', '%_', '$1'])('%s is a key like any othe
   expect(await idsByAlias(em(), living(), [key])).toEqual(new Map([[key, [id]]]))
 })
 
+test('a key that no row can hold finds nothing and spoils no other', async () => {
+  const id = await make('eta')
+  expect(await idsByAlias(em(), living(), ['a\0b', 'a\uD800', 'eta'])).toEqual(new Map([['eta', [id]]]))
+})
+
 test('nothing is asked for, nothing is found', async () => {
   expect(await idsByAlias(em(), living(), [])).toEqual(new Map())
 })

@@ -5,6 +5,7 @@ import type { EntityClass, MikroORM } from '@mikro-orm/postgresql'
 import { array, assert, asyncProperty, constant, constantFrom, nat, oneof, record, subarray } from 'fast-check'
 import { decide, scopes, type Place, type Right, type Scope } from '../../domain/permissions.ts'
 import { GlobalPermission } from '../../domain/permission-enums.ts'
+import { lookFurther } from '../../storage/authorization.ts'
 import { CertRequest } from '../../storage/cert-request.ts'
 import { Certificate } from '../../storage/certificate.ts'
 import { EndEntity } from '../../storage/end-entity.ts'
@@ -26,6 +27,9 @@ const resources: Record<Scope, string[]> = {
   CERT_REQUEST: [],
   CERTIFICATE: [],
 }
+
+/** The realm of each resource. */
+const homes = new Map<string, string>()
 
 type Listed = Realm | Policy | EndEntity | CertRequest | Certificate
 interface List {
@@ -60,16 +64,20 @@ const lists: readonly List[] = [
 beforeAll(async () => {
   orm = await openStorage({ url: await freshDatabase() })
   const em = orm.em.fork()
-  for (let count = 0; count < 2; count++) {
+  for (let count = 0; count < 3; count++) {
     const realm = await makeRealm(em)
-    resources.REALM.push(realm.id)
+    const keep = (scope: Scope, { id }: { id: string }): void => {
+      resources[scope].push(id)
+      homes.set(id, realm.id)
+    }
+    keep('REALM', realm)
     const endEntity = await makeEndEntity(em, realm)
-    resources.END_ENTITY.push(endEntity.id, (await makeEndEntity(em, realm)).id)
+    keep('END_ENTITY', endEntity)
+    keep('END_ENTITY', await makeEndEntity(em, realm))
     for (const policy of [await makePolicy(em, realm), await makePolicy(em, realm)]) {
-      resources.POLICY.push(policy.id)
-      const request = await makeRequest(em, policy, endEntity)
-      resources.CERT_REQUEST.push(request.id)
-      resources.CERTIFICATE.push((await makeCertificate(em, policy, { endEntity })).id)
+      keep('POLICY', policy)
+      keep('CERT_REQUEST', await makeRequest(em, policy, endEntity))
+      keep('CERTIFICATE', await makeCertificate(em, policy, { endEntity }))
     }
   }
 })
@@ -78,7 +86,7 @@ afterAll(() => orm.close())
 const scoped = constantFrom(...(Object.keys(resources) as Scope[])).chain(scope =>
   record({
     scope: constant(scope),
-    index: nat({ max: 3 }),
+    index: nat({ max: 5 }),
     permissions: subarray(Object.keys(scopes[scope]), { minLength: 1, maxLength: 3 }),
   }),
 )
@@ -123,6 +131,31 @@ test('a list shows what the walk allows, and nothing else', async () => {
   )
   expect(verdicts.shown).toBeGreaterThan(50)
   expect(verdicts.hidden).toBeGreaterThan(50)
+})
+
+test('a realm is entered by any grant on it or on something in it, and by nothing else', async () => {
+  const em = orm.em.fork()
+  const verdicts = { entered: 0, closed: 0 }
+  await assert(
+    asyncProperty(cases, async ({ grants }) => {
+      const principalId = randomUUID()
+      const entered = new Set<string>()
+      for (const { scope, index, permissions } of grants) {
+        const id = resources[scope][index % resources[scope].length] ?? ''
+        await grant(em, principalId, { scope, resourceIds: [id], permissions })
+        entered.add(homes.get(id) ?? '')
+      }
+      const realms = resources.REALM.map(REALM => ({ REALM }))
+      const near = await loadGrants(em, principalId, realms)
+      const held = await lookFurther(em, near, { right: 'ENTER_REALM', places: realms })
+      for (const place of realms) {
+        expect(decide('ENTER_REALM', place, held).allowed).toBe(entered.has(place.REALM))
+        verdicts[entered.has(place.REALM) ? 'entered' : 'closed'] += 1
+      }
+    }),
+    { numRuns: 60 },
+  )
+  expect(Math.min(verdicts.entered, verdicts.closed)).toBeGreaterThan(20)
 })
 
 test('a reader of more certificates than a condition names sees them all', async () => {

@@ -1,7 +1,7 @@
 // A token issuer of the tests' own: discovery, public keys, and tokens with whatever claims a test wants.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type JWTPayload } from 'jose'
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose'
 
 /** What a token shall say beside or instead of the usual. */
 export interface TokenWishes {
@@ -45,6 +45,9 @@ export const startIssuer = async () => {
       }),
     /** Signed with somebody else's key under our key id. */
     foreignToken: async (wishes: TokenWishes = {}) => sign((await keyPair()).privateKey, 'ES256', wishes),
+    /** Not signed at all, and saying so. */
+    unsignedToken: ({ claims = {} }: TokenWishes = {}) =>
+      new UnsecuredJWT(claims).setIssuer(issuer()).setIssuedAt().setExpirationTime('5m').encode(),
     /** The public key used as an HMAC secret. */
     confusedToken: async (wishes: TokenWishes = {}) =>
       sign(new TextEncoder().encode(await exportSPKI(publicKey)), 'HS256', wishes),

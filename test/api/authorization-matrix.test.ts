@@ -1,0 +1,284 @@
+// Every mounted operation, called by everybody who may and by everybody who may not (contract 1.5, 1.6, 7).
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { EntityName } from '@mikro-orm/postgresql'
+import { operations } from '../../api/app.ts'
+import { exampleIds, exampleOf } from '../../api/examples.ts'
+import type { Operation } from '../../api/operation.ts'
+import { GlobalPermission } from '../../domain/permission-enums.ts'
+import { scopes, type Scope } from '../../domain/permissions.ts'
+import { encodePem } from '../../pki/pem.ts'
+import { parseCertificate } from '../../pki/certificate.ts'
+import { Certificate } from '../../storage/certificate.ts'
+import { CertificateOrder } from '../../storage/certificate-order.ts'
+import { CertRequest } from '../../storage/cert-request.ts'
+import { User } from '../../storage/user.ts'
+import type { ApiCaller, GrantWishes, Reply } from '../support/api.ts'
+import { matrix, type Need, type Row } from '../support/authorization-matrix.ts'
+import { openOffice, type Office } from '../support/office.ts'
+import { makeCertificate, makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
+
+type On = Scope | 'GLOBAL'
+/** One permission of the office. */
+type Held = readonly [On, string]
+
+let office: Office
+let certificate: Certificate
+let tried = 0
+/** Whether the office is no longer as it was. */
+let changed = true
+/** Who was made since the office was restored, which would forget them. */
+const people = new Map<string, Promise<ApiCaller>>()
+const names = Object.keys(scopes) as Scope[]
+
+beforeAll(async () => {
+  office = await openOffice()
+  certificate = await office.service.em().findOneOrFail(Certificate, exampleIds.Certificate)
+})
+beforeEach(async () => {
+  if (!changed) return
+  await office.restore()
+  people.clear()
+  changed = false
+})
+afterAll(async () => {
+  process.stdout.write(`${tried} calls of ${mounted.length} rows tried who may do what\n`)
+  await office.stop()
+})
+
+const isHere = (row: Row): boolean => operations[row.operation] !== undefined
+const called = (row: Row): [string, Row] => [
+  `${row.operation}${row.body === undefined ? '' : ` ${JSON.stringify(row.body)}`}`,
+  row,
+]
+const mounted = matrix.filter(isHere).map(called)
+const closed = mounted.filter(([, { needs }]) => needs)
+const opened = closed.filter(([, { needs, shows }]) => needs?.length === 0 && !shows)
+const guarded = closed.filter(([, { needs, shows }]) => needs?.length || shows)
+
+const mountedAs = (row: Row): Operation => {
+  const operation = operations[row.operation]
+  if (!operation) throw new Error(`${row.operation} is not mounted.`)
+  return operation
+}
+
+// The call of a row.
+
+const issuedInput = ({ issued }: Row): object => {
+  const { der, fingerprint, serialNumber } = certificate
+  const issuerDnBin = Buffer.from(parseCertificate(der).issuerNameDer).toString('base64')
+  if (issued === 'FINGERPRINT') return { query: { fingerprint } }
+  if (issued === 'BYTES') return { body: { certBytes: encodePem('CERTIFICATE', der) } }
+  return issued === 'ISSUER_AND_SERIAL' ? { body: { issuerDnBin, serialNumber } } : {}
+}
+
+const call = async (caller: ApiCaller, row: Row): Promise<Reply> => {
+  const operation = mountedAs(row)
+  const own = { ...(row.body !== undefined && { body: row.body }), ...(row.query && { query: row.query }) }
+  const { params, query, body } = { ...exampleOf(operation), ...issuedInput(row), ...own }
+  const path = operation.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const send = caller[operation.method.toLowerCase() as keyof ApiCaller]
+  const reply = await send(`${path}?${new URLSearchParams(query).toString()}`, body as never)
+  tried += 1
+  changed ||= operation.method !== 'GET' && reply.status < 300
+  return reply
+}
+
+const prepare = async ({ office: state }: Row): Promise<void> => {
+  const em = office.service.em()
+  changed ||= state !== undefined
+  const waits = { certRequestStatus: 'PENDING_APPROVAL', requiresManualApproval: true } as const
+  if (state === 'WAITS_FOR_APPROVAL') await em.nativeUpdate(CertRequest, exampleIds.CertRequest, waits)
+  const soon = { validNotAfter: new Date(Date.now() + 86_400_000) }
+  if (state === 'EXPIRES_SOON') await em.nativeUpdate(Certificate, exampleIds.Certificate, soon)
+}
+
+// What it comes to.
+
+const namesItem = ({ body }: Reply, { shows }: Row): boolean => JSON.stringify(body).includes(shows?.id ?? '')
+const refuses = ({ status, body }: Reply): boolean => status === 403 && body.apiError === 'ACCESS_DENIED'
+const refusesItem = ({ status, body }: Reply): boolean =>
+  (status === 201 || status === 422) && JSON.stringify(body).includes('"ACCESS_DENIED"')
+const lets = (reply: Reply, row: Row): boolean =>
+  ![401, 403].includes(reply.status) && !refusesItem(reply) && namesItem(reply, row)
+
+/** Who lacks a need is refused, in the item or the whole, and who lacks only what keeps items in a list sees none. */
+const expectWithout = (reply: Reply, row: Row, lacking: Need | undefined): void => {
+  const outcome = { status: reply.status, apiError: reply.body.apiError }
+  if (lacking?.perItem) expect([outcome, refusesItem(reply)]).toEqual([outcome, true])
+  else if (lacking) expect(outcome).toEqual({ status: 403, apiError: 'ACCESS_DENIED' })
+  else expect([outcome, namesItem(reply, row)]).toEqual([{ status: 200, apiError: undefined }, false])
+}
+
+// Who calls.
+
+const idOf = (on: On, row: Row): string => {
+  if (on === 'CERT_REQUEST' && row.ofCertificate) return certificate.certRequestId ?? ''
+  const ids = { REALM: 'Realm', POLICY: 'Policy', END_ENTITY: 'EndEntity', CERT_REQUEST: 'CertRequest' } as const
+  return exampleIds[on in ids ? ids[on as keyof typeof ids] : 'Certificate']
+}
+
+const once = (who: string, make: () => Promise<ApiCaller>): Promise<ApiCaller> => {
+  const known = people.get(who) ?? make()
+  people.set(who, known)
+  return known
+}
+
+const newUser = (held: readonly Held[], row: Row) => {
+  const of = (on: On): string[] => held.filter(([scope]) => scope === on).map(([, permission]) => permission)
+  const scoped = names.filter(on => of(on).length > 0).map(on => [on, { [idOf(on, row)]: of(on) }])
+  return office.service.user({ GLOBAL: of('GLOBAL'), ...Object.fromEntries(scoped) } as GrantWishes)
+}
+
+const holding = (held: readonly Held[], row: Row): Promise<ApiCaller> =>
+  once(JSON.stringify([held, row.ofCertificate]), () => newUser(held, row))
+const nobody = (): Promise<ApiCaller> => once('nobody', () => office.service.user())
+
+/** REALMS_FULL_READ is FULL_READ on every realm (contract 7.1). */
+const waysOf = (need: Need): Held[] => {
+  const own = (['GLOBAL', ...names] as const).flatMap(on => (need[on] ?? []).map((one): Held => [on, one]))
+  return need.REALM?.includes('FULL_READ') ? [...own, ['GLOBAL', 'REALMS_FULL_READ']] : own
+}
+const serves = (need: Need, held: readonly Held[]): boolean =>
+  waysOf(need).some(([on, permission]) => held.some(one => one[0] === on && one[1] === permission))
+
+const needsOf = ({ needs = [], shows }: Row): Need[] => [...needs, ...(shows ? [shows.need] : [])]
+
+/** The fewest permissions beside these that satisfy the other needs, if possible none that satisfies this one. */
+const complete = (held: readonly Held[], need: Need, row: Row): readonly Held[] =>
+  needsOf(row).reduce((all, other) => {
+    if (other === need || serves(other, all)) return all
+    const ways = waysOf(other)
+    const [way = ways[0]] = ways.filter(one => !serves(need, [one]))
+    return way ? [...all, way] : all
+  }, held)
+
+/** One permission of each scope. */
+const oneEach = (ways: readonly Held[]): readonly Held[] => [...new Map(ways.map(way => [way[0], way])).values()]
+
+/** Every way to be allowed; where several needs meet, one of each scope. */
+const exactly = (row: Row): (readonly Held[])[] => {
+  const needs = needsOf(row)
+  const some = (ways: readonly Held[]) => (needs.length > 1 ? oneEach(ways) : ways)
+  return needs.flatMap(need => some(waysOf(need)).map(way => complete([way], need, row)))
+}
+
+const everyPermission: readonly Held[] = [
+  ...names.flatMap(on => Object.keys(scopes[on]).map((permission): Held => [on, permission])),
+  ...Object.keys(GlobalPermission)
+    .filter(permission => permission !== 'ADMIN')
+    .map((permission): Held => ['GLOBAL', permission]),
+]
+const allBut = (need: Need): readonly Held[] => everyPermission.filter(held => !serves(need, [held]))
+
+/** Who holds everything, but in another realm. */
+const newStranger = async () => {
+  const em = office.service.em()
+  const realm = await makeRealm(em)
+  const policy = await makePolicy(em, realm)
+  const endEntity = await makeEndEntity(em, realm)
+  const { id, certRequestId } = await makeCertificate(em, policy, { endEntity })
+  const ids = [realm.id, policy.id, endEntity.id, certRequestId ?? '', id]
+  const all = names.map((on, index) => [on, { [ids[index] ?? '']: Object.keys(scopes[on]) }])
+  return office.service.user(Object.fromEntries(all) as GrantWishes)
+}
+
+const newDisabled = async () => {
+  const user = await office.service.user({ GLOBAL: ['ADMIN'] })
+  await office.service.em().nativeUpdate(User, user.id, { enabled: false })
+  return user
+}
+
+const stranger = (): Promise<ApiCaller> => once('stranger', newStranger)
+const disabled = (): Promise<ApiCaller> => once('disabled', newDisabled)
+
+/** Callers whom nobody knows: the administrator, but for one fault of the token. */
+const unknown = async (): Promise<[string, ApiCaller][]> => {
+  const { as, issuer, anonymous } = office.service
+  const claims = { sub: office.admin.subject }
+  return [
+    ['no token', anonymous],
+    ['an expired token', as(await issuer.token({ claims, expiresIn: -61 }))],
+    ['the token of another issuer', as(await issuer.token({ claims, issuer: 'https://other.example' }))],
+    ['a token with alg none', as(issuer.unsignedToken({ claims }))],
+    ['a token signed with the public key', as(await issuer.confusedToken({ claims }))],
+    ['the token of a disabled principal', await disabled()],
+  ]
+}
+
+const made = { CertRequest, Certificate, CertificateOrder } as const
+/** Who made what a need speaks of, or is whom it speaks of, and holds nothing that would serve instead. */
+const inPerson = async (need: Need, row: Row): Promise<ApiCaller> => {
+  if (need.self) return office[need.self]
+  const user = await newUser(complete([], need, row), row)
+  const kind = need.creatorOf ?? 'CertRequest'
+  const entity: EntityName<{ id: string; createdBy: string }> = made[kind] as never
+  await office.service.em().nativeUpdate(entity, { id: exampleIds[kind] }, { createdBy: user.id })
+  changed = true
+  return user
+}
+
+test('every mounted operation has a row', () => {
+  const known = new Set(matrix.map(row => row.operation))
+  expect(Object.keys(operations).filter(name => !known.has(name))).toEqual([])
+})
+
+test.each(closed)('%s asks for a good token', async (_, row) => {
+  for (const [fault, caller] of await unknown()) {
+    const { status } = await call(caller, row)
+    expect([fault, status]).toEqual([fault, 401])
+  }
+})
+
+test.each(mounted.filter(([, { needs }]) => !needs))('%s is answered whatever the token', async (_, row) => {
+  for (const [fault, caller] of await unknown()) {
+    const { status } = await call(caller, row)
+    expect([fault, status]).toEqual([fault, mountedAs(row).status])
+  }
+})
+
+test.each(opened)('%s takes a good token, and nothing more', async (_, row) => {
+  for (const caller of [await nobody(), await stranger(), office.admin])
+    expect((await call(caller, row)).status).toBe(mountedAs(row).status)
+})
+
+describe.each(guarded)('%s', (_, row) => {
+  beforeEach(() => prepare(row))
+  const needs = needsOf(row)
+  const isAnywhere = needs.some(({ anywhere }) => anywhere)
+
+  test('is refused without a right, and with every right in another realm', async () => {
+    const callers = [await nobody(), ...(isAnywhere ? [] : [await stranger()])]
+    for (const caller of callers) {
+      const first = row.needs?.find(need => !need.perItem) ?? row.needs?.[0]
+      expectWithout(await call(caller, row), row, first)
+    }
+  })
+
+  test.each(needs.map(need => [JSON.stringify(need), need] as const))('is refused without %s', async (_need, need) => {
+    const lacking = row.shows?.need === need ? undefined : need
+    expectWithout(await call(await holding(allBut(need), row), row), row, lacking)
+  })
+
+  test('is allowed with exactly what it needs, and for ADMIN', async () => {
+    const [first = [['GLOBAL', 'ADMIN']] as const, ...more] = exactly(row)
+    const reply = await call(await holding(first, row), row)
+    expect([first, reply.status, lets(reply, row)]).toEqual([first, row.status ?? mountedAs(row).status, true])
+    const others: readonly (readonly Held[])[] = [...more, [['GLOBAL', 'ADMIN']]]
+    for (const held of others) {
+      const again = await call(await holding(held, row), row)
+      expect([held, again.status, refuses(again) || refusesItem(again)]).toEqual([held, again.status, false])
+    }
+  })
+})
+
+const personal = guarded.flatMap(([name, row]) =>
+  needsOf(row)
+    .filter(({ self, creatorOf }) => self ?? creatorOf)
+    .map(need => [name, need.self ?? 'whoever made it', { row, need }] as const),
+)
+
+test.each(personal)('%s is allowed for %s', async (_, _one, { row, need }) => {
+  await prepare(row)
+  const reply = await call(await inPerson(need, row), row)
+  expect([reply.status, lets(reply, row)]).toEqual([mountedAs(row).status, true])
+})

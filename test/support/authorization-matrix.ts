@@ -1,0 +1,235 @@
+// What each operation needs, written from contract 7.1 to 7.4 and not from its declaration, so that the two can disagree.
+import { exampleIds } from '../../api/examples.ts'
+import {
+  CertificatePermission,
+  CertRequestPermission,
+  EndEntityPermission,
+  PolicyPermission,
+  RealmPermission,
+} from '../../domain/permission-enums.ts'
+import type { Scope } from '../../domain/permissions.ts'
+
+/** Permissions of which one suffices, by the scope of the office that they are held on. */
+export type Need = Partial<Readonly<Record<Scope | 'GLOBAL', readonly string[]>>> & {
+  /** Having made this suffices as well. */
+  readonly creatorOf?: 'CertRequest' | 'Certificate' | 'CertificateOrder'
+  /** Being the principal that the path names suffices as well. */
+  readonly self?: 'jane' | 'client'
+  /** A permission on any realm or policy suffices, not only on those that are named. */
+  readonly anywhere?: true
+  /** Who lacks it is told so for each item of the batch; the call itself is answered. */
+  readonly perItem?: true
+}
+
+/** One call of an operation and who may make it. */
+export interface Row {
+  readonly operation: string
+  /** All are needed; undefined: the operation is public. */
+  readonly needs: readonly Need[] | undefined
+  /** What keeps an item in a filtered list, and the id of the item. */
+  readonly shows?: { readonly need: Need; readonly id: string }
+  /** What differs from the operation's example; `issued` uses what the office's certificate is made of. */
+  readonly body?: unknown
+  readonly query?: Readonly<Record<string, string>>
+  readonly issued?: 'FINGERPRINT' | 'ISSUER_AND_SERIAL' | 'BYTES'
+  /** What the office must be like before. */
+  readonly office?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON'
+  /** The request is that of the office's certificate. */
+  readonly ofCertificate?: true
+  /** The status for whom it is allowed; that of the operation unless stated. */
+  readonly status?: number
+}
+
+const every = (permissions: object): string[] => Object.keys(permissions)
+
+const anyRealm = every(RealmPermission)
+const anyPolicy = every(PolicyPermission)
+const anyEndEntity = every(EndEntityPermission)
+const anyRequest = every(CertRequestPermission)
+const anyCertificate = every(CertificatePermission)
+
+const readRealm: Need = { REALM: anyRealm }
+const readPolicy: Need = { REALM: ['FULL_READ', 'POLICIES_READ'], POLICY: anyPolicy }
+const readEndEntity: Need = { REALM: ['FULL_READ', 'ENDENTITIES_READ'], END_ENTITY: anyEndEntity }
+const readRequest: Need = {
+  REALM: ['FULL_READ', 'CERTREQS_READ'],
+  POLICY: ['CERTREQS_READ', 'CERTREQS_APPROVE'],
+  CERT_REQUEST: anyRequest,
+}
+const readCertificate: Need = {
+  REALM: ['FULL_READ', 'CERTS_READ'],
+  POLICY: anyPolicy,
+  CERTIFICATE: anyCertificate,
+}
+const ownKey: Need = { CERTIFICATE: ['DOWNLOAD_PRIVATE_KEY'], creatorOf: 'Certificate' }
+/** A realm that only bounds a list: any grant on it or on something in it. */
+const enterRealm: Need = {
+  REALM: anyRealm,
+  POLICY: anyPolicy,
+  END_ENTITY: anyEndEntity,
+  CERT_REQUEST: anyRequest,
+  CERTIFICATE: anyCertificate,
+}
+const shapePolicies: Need = { REALM: ['POLICIES_CREATE'], POLICY: ['UPDATE'], anywhere: true }
+const readOrder: Need = { ...readRequest, creatorOf: 'CertificateOrder' }
+
+/** ADMIN satisfies every need, so that one without ways is for ADMIN alone. */
+const admin: Need = {}
+const global = (permission: string): Need => ({ GLOBAL: [permission] })
+const realm = (permission: string): Need => ({ REALM: [permission] })
+const policy = (permission: string): Need => ({ POLICY: [permission] })
+const perItem = (need: Need): Need => ({ ...need, perItem: true })
+
+type Rest = Partial<Omit<Row, 'operation' | 'needs'>>
+const needing =
+  (...needs: Need[]) =>
+  (operation: string, rest: Rest = {}): Row => ({ operation, needs, ...rest })
+const withToken = needing()
+const publicly = (operation: string): Row => ({ operation, needs: undefined })
+
+const realms = { need: readRealm, id: exampleIds.Realm }
+const policies = { need: readPolicy, id: exampleIds.Policy }
+const endEntities = { need: readEndEntity, id: exampleIds.EndEntity }
+const requests = { need: readRequest, id: exampleIds.CertRequest }
+const certificates = { need: readCertificate, id: exampleIds.Certificate }
+
+const receiver = { principalId: exampleIds.User, principalType: 'USER' }
+const [pem, endEntityId, policyId] = ['pemCertificates', exampleIds.EndEntity, exampleIds.Policy]
+
+const enumerations = `ApiErrorValues CertRequestPermissionsValues CertStatusValues CertificatePermissionsValues
+  CertificateProviderTypeResponseDtoList CertificateSearchKeyValues CmpSignatureAlgorithmValues CryptoAlgorithmValues
+  EcNamedCurvesValues EdDSANamedCurvesValues EndEntityPermissionsValues EndEntityPropertiesValues EntitiesEnumValues
+  EntityStrategyEnumValues GlobalPermissionsValues KeyPairModeValues PolicyPermissionsValues RealmPermissionsValues
+  RevocationReasonValues RsaKeySizeValues ValidForValues`.split(/\s+/)
+
+const administration: readonly Row[] = [
+  ...enumerations.map(name => publicly(`get${name}`)),
+  publicly('extractEndEntityInfoFromPemEncodedPkcs10'),
+  withToken('getAuthenticatedPrincipal'),
+  withToken('createPkcs10Request'),
+  withToken('parsePkcs10'),
+  ...['create', 'get', 'update'].map(verb => needing(admin)(`${verb}CertificateProvider`)),
+  needing(admin)('searchCertificateProviders'),
+  needing(admin)('checkCertificateProviderConnection'),
+  needing(shapePolicies)('searchCertificateProvidersForPolicyCreateUpdate'),
+  needing(shapePolicies)('getTemplateSignersByCertificateProviderId'),
+  needing(shapePolicies)('getAllTemplateSignersByCertificateProviderId'),
+  needing(shapePolicies)('getMscaTemplatesByCertificateProviderId', { status: 422 }),
+  needing(shapePolicies)('getAllowedCryptoParameters'),
+]
+
+const granting: readonly Row[] = [
+  needing({ GLOBAL: ['USERS_READ'], self: 'jane' })('getUserPermissions'),
+  needing({ GLOBAL: ['APICLIENTS_READ'], self: 'client' })('getApiClientPermissions'),
+  needing(admin)('updateGlobalPermissions'),
+  needing(admin)('explainPermission'),
+  needing(realm('UPDATE'), realm('DELETE'))('updateRealmPermissions', {
+    body: { ...receiver, realmPermissions: [{ id: exampleIds.Realm, permissions: ['DELETE'] }] },
+  }),
+  needing(realm('UPDATE'), policy('SIGN'), { POLICY: ['CERTREQS_READ', 'CERTREQS_APPROVE'] })(
+    'updatePolicyPermissions',
+    { body: { ...receiver, policyPermissions: [{ id: policyId, permissions: ['SIGN', 'CERTREQS_READ'] }] } },
+  ),
+  needing(realm('UPDATE'), { END_ENTITY: ['UPDATE'] })('updateEndEntityPermissions'),
+  needing(realm('UPDATE'), { CERT_REQUEST: ['APPROVE'] })('updateCertRequestPermissions'),
+  needing(realm('UPDATE'), { CERTIFICATE: ['DOWNLOAD_PRIVATE_KEY'] })('updateCertificatePermissions'),
+]
+
+const realmsAndPolicies: readonly Row[] = [
+  needing(global('REALMS_CREATE'))('createNewRealm'),
+  needing(readRealm)('getRealm'),
+  withToken('getRealms', { shows: realms }),
+  needing(realm('UPDATE'))('updateRealm'),
+  needing(realm('UPDATE'))('getAuthorizedUsers'),
+  needing(realm('POLICIES_CREATE'))('createNewPolicy'),
+  needing(readPolicy)('getPolicy'),
+  needing(policy('UPDATE'))('updatePolicy'),
+  needing(enterRealm)('searchPolicies', { shows: policies }),
+  needing(enterRealm)('getPolicyByRealmId', { shows: policies }),
+  withToken('getPoliciesInRealms', { shows: policies }),
+  withToken('getPoliciesByCertificateProviderId', { shows: policies }),
+  needing(readPolicy)('checkEndEntityWithRules'),
+  needing(readPolicy, readEndEntity)('checkEndEntityWithRules', { body: { endEntityId } }),
+  needing(readEndEntity)('availablePoliciesWithoutPasswordByEndEntityId', { shows: policies }),
+]
+
+const subjects: readonly Row[] = [
+  needing(realm('ENDENTITIES_CREATE'))('createNewEndEntity'),
+  needing(realm('ENDENTITIES_CREATE'))('uploadEndEntitiesCsv'),
+  needing(realm('ENDENTITIES_CREATE'), readPolicy)('uploadEndEntitiesCsv', {
+    body: { realmId: exampleIds.Realm, policyId, csv: 'commonName;domains\nweb-04;web-04.example.org\n' },
+  }),
+  needing(readEndEntity)('getEndEntity'),
+  needing(readEndEntity)('getEndEntityByRealmIdAndExternalId'),
+  needing(readEndEntity)('findEeByCertBytes', { issued: 'BYTES' }),
+  needing(readPolicy, readEndEntity)('findEndEntityByPolicyIdAndEndEntityDataset'),
+  needing(readPolicy, readEndEntity)('findEndEntityByPolicyIdAndPkcs10'),
+  needing({ END_ENTITY: ['UPDATE'] })('setEndEntityAlias'),
+  needing(enterRealm)('searchEndEntities', { shows: endEntities }),
+  needing(enterRealm, readPolicy)('searchEndEntities', {
+    shows: endEntities,
+    body: { realmId: exampleIds.Realm, policyId },
+  }),
+  needing(enterRealm, readPolicy)('searchEndEntities', {
+    shows: endEntities,
+    body: { realmId: exampleIds.Realm, withoutPasswordForPolicyId: policyId },
+  }),
+]
+
+const createUnder = policy('CERTS_CREATE')
+const approving: Need = { CERT_REQUEST: ['APPROVE'], POLICY: ['CERTREQS_APPROVE'] }
+const waits = { office: 'WAITS_FOR_APPROVAL' } as const
+
+const orders: readonly Row[] = [
+  needing(createUnder, readEndEntity)('createCertRequest'),
+  needing(createUnder, perItem(readEndEntity))('createMultipleCertRequest'),
+  needing(createUnder, readEndEntity)('examinePkcs10Request'),
+  needing(createUnder, realm('ENDENTITIES_CREATE'))('importCertificates'),
+  needing(createUnder, realm('ENDENTITIES_CREATE'))('verifyImportCertificates'),
+  needing(createUnder, readEndEntity)('importCertificates', {
+    body: { policyId, endEntityId, [pem]: 'none' },
+    status: 422,
+  }),
+  needing(createUnder, readEndEntity)('verifyImportCertificates', {
+    body: { policyId, endEntityId, [pem]: 'none' },
+    status: 422,
+  }),
+  needing(readRequest)('getCertRequest'),
+  needing(readRequest)('getCertRequestByPkcs10AndEndEntity'),
+  needing(enterRealm)('searchCertRequests', { shows: requests }),
+  needing(enterRealm)('getMostRecentPendingCertificates', { shows: requests, ...waits }),
+  needing(approving)('approveCertRequest', waits),
+  needing({ ...approving, creatorOf: 'CertRequest' })('declineCertRequest', waits),
+  needing(createUnder, readRequest)('createCertificate'),
+  needing(createUnder, readRequest)('orderCertificate'),
+  needing(perItem(createUnder), perItem(readRequest))('createMultipleCertificates'),
+  needing(perItem(createUnder), perItem(readRequest))('orderMultipleCertificates'),
+  needing(readOrder)('getOrder', { ofCertificate: true }),
+  needing(readOrder)('getOrderItems', { ofCertificate: true }),
+]
+
+const issued: readonly Row[] = [
+  needing(readCertificate)('getCertificateDetails'),
+  needing(readCertificate)('getCertificateByFingerprint', { issued: 'FINGERPRINT' }),
+  needing(readCertificate)('getCertificateByIssuerDnBinAndSerialNumber', { issued: 'ISSUER_AND_SERIAL' }),
+  needing(readCertificate)('downloadCertificate'),
+  needing(readCertificate)('downloadCertificateChain'),
+  needing(readCertificate)('downloadCertificatesAsZip'),
+  needing(readCertificate, ownKey)('downloadCertificatePrivateKey'),
+  needing(readCertificate, ownKey)('retrieveCertificateP12'),
+  needing(readPolicy)('downloadCaChainForPolicy'),
+  withToken('searchCertificates', { shows: certificates }),
+  needing(enterRealm)('searchCertificates', { shows: certificates, body: { realmId: exampleIds.Realm } }),
+  needing(enterRealm)('getCertificatesByRealmId', { shows: certificates }),
+  needing(enterRealm)('getSoonExpiringCertificates', { shows: certificates, office: 'EXPIRES_SOON' }),
+]
+
+/** Every call of contract 7.4 that is tried; those of operations that are not mounted wait for them. */
+export const matrix: readonly Row[] = [
+  ...administration,
+  ...granting,
+  ...realmsAndPolicies,
+  ...subjects,
+  ...orders,
+  ...issued,
+]
