@@ -9,7 +9,14 @@ export const maxIds = 10_000
 // Spelled out, not \p{Cc}: clients read this pattern in the OpenAPI document, some without Unicode classes.
 // oxlint-disable-next-line no-control-regex
 const controls = /^[^\u0000-\u001f\u007f-\u009f]*$/
-const line = (max: number) => z.string().trim().max(max).regex(controls, { error: 'must not hold control characters' })
+const line = (max: number) =>
+  z
+    .string()
+    .trim()
+    .max(max)
+    .regex(controls, { error: 'must not hold control characters' })
+    // Half a surrogate pair has no UTF-8 form, which is what the database keeps.
+    .refine(text => text.isWellFormed(), { error: 'must be whole Unicode characters' })
 
 /** An id: any case in, lower case out. A malformed one is INVALID_IDENTIFIER. */
 export const Uuid = z.guid().toLowerCase()

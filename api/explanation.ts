@@ -84,11 +84,27 @@ const judge = async (principal: Caller, need: Need, target: Target | undefined):
   return { need, place, verdict: isSettled ? verdict : undefined }
 }
 
+/** A need with those that the input may choose instead of it. */
+export const choicesOf = (judged: readonly Judged[], one: Judged): readonly Judged[] => {
+  const { unless } = one.need
+  return [...judged.filter(({ need }) => unless !== undefined && need.row === unless), one]
+}
+
+/** Whether a need is satisfied, by one of its choices; null where that hangs on what the question does not name. */
+export const isMet = (judged: readonly Judged[], one: Judged): boolean | null => {
+  const answers = choicesOf(judged, one).map(({ verdict }) => verdict?.allowed)
+  if (answers.includes(true)) return true
+  return answers.includes(undefined) ? null : false
+}
+
+const bindingOf = (judged: readonly Judged[], target: Target | undefined): readonly Judged[] =>
+  judged.filter(({ need }) => need.optional !== true || need === target?.need)
+
 /** False where a right is known to be missing, null where it hangs on what the question does not name. */
-const verdictOf = (judged: readonly Judged[], target: Target | undefined): boolean | null => {
-  const binding = judged.filter(({ need }) => need.optional !== true || need === target?.need)
-  if (binding.some(({ verdict }) => verdict?.allowed === false)) return false
-  return binding.every(({ verdict }) => verdict?.allowed === true) ? true : null
+const verdictOf = (judged: readonly Judged[], binding: readonly Judged[]): boolean | null => {
+  const answers = binding.map(one => isMet(judged, one))
+  if (answers.includes(false)) return false
+  return answers.includes(null) ? null : true
 }
 
 const mostGrantors = 100
@@ -119,6 +135,8 @@ export interface Findings {
   readonly judged: readonly Judged[]
   /** The one on the target, else the first. */
   readonly main: Judged | undefined
+  /** What stands in the way, if anything does. */
+  readonly missing: Judged | undefined
   readonly allowed: boolean | null
   readonly grantors: readonly NamedPrincipal[]
   readonly reach: Awaited<ReturnType<typeof measureReach>> | null
@@ -141,14 +159,14 @@ export const findReasons = async (
   const needs = needsOf(operation)
   const target = await findTarget(em, needs, id)
   const judged = await Promise.all(needs.map(need => judge(principal, need, target)))
-  const missing = judged.find(
-    ({ verdict, need }) => verdict?.allowed === false && (!need.optional || need === target?.need),
-  )
+  const binding = bindingOf(judged, target)
+  const missing = binding.find(one => isMet(judged, one) === false)
   return {
     target: target ? await shown(em, target) : null,
     judged,
     main: judged.find(({ need }) => need === target?.need) ?? judged[0],
-    allowed: verdictOf(judged, target),
+    missing,
+    allowed: verdictOf(judged, binding),
     grantors: missing ? await findGrantors(em, missing) : [],
     reach: operation.shows ? await measureReach(em, principal, operation.shows) : null,
   }

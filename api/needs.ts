@@ -9,6 +9,8 @@ export interface FurtherNeed {
   readonly on: string
   /** Asked only in the case that `on` tells. */
   readonly optional?: boolean
+  /** Asked only where the input does not name this row of `on`, whose own right is asked instead. */
+  readonly unless?: string
   /** What it is asked on, where that is one resource or each of a list. */
   readonly entity?: EntityType
   /** The row of `on` at whose place it is asked. */

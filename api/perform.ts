@@ -1,10 +1,10 @@
 // Running one operation on shaped input, in the order of contract 1.6: existence, rights, state and version, rules.
-import { z } from 'zod'
 import { actAs } from '../storage/stamp.ts'
 import { Failure } from '../domain/failure.ts'
 import { isGlobal, isPlaceless } from '../domain/permissions.ts'
 import { Caller, type KnownPrincipal } from './caller.ts'
 import type { Dependencies } from './dependencies.ts'
+import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
 import type { Operation } from './operation.ts'
@@ -95,7 +95,7 @@ const attempt = async (operation: Operation, input: Input, deps: Surrounding): P
   const surroundings = { em, temporal, clock, settings, services, operations }
   const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
   await em.flush()
-  return operation.answer === null ? undefined : z.encode(operation.answer, value)
+  return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)
 }
 
 const mayRepeat = ({ repeatable }: Operation, { body }: Input): boolean =>

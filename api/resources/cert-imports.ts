@@ -55,7 +55,7 @@ const alsoNeeds = [
     right: 'CREATE_END_ENTITY',
     on: 'the realm of the policy, when endEntityId is absent',
     at: 'policy',
-    optional: true,
+    unless: 'endEntity',
   },
 ] as const
 const example = { body: { policyId: exampleIds.Policy, pemCertificates: exampleCertificatePem } }

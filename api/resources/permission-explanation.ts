@@ -6,7 +6,7 @@ import { findPrincipals, namesAt, type NamedPrincipal } from '../../storage/auth
 import { Caller } from '../caller.ts'
 import * as shape from '../dto.ts'
 import { exampleIds } from '../examples.ts'
-import { findReasons, wordsOf, type Findings, type Judged } from '../explanation.ts'
+import { choicesOf, findReasons, isMet, wordsOf, type Findings, type Judged } from '../explanation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { optionally } from '../query.ts'
 
@@ -111,16 +111,16 @@ interface Told {
 const held = ({ found, known }: Told): string[] =>
   (found.main?.verdict?.by ?? []).map(({ way, permission }) => said(way, known, permission))
 
-const missing = ({ found: { judged }, known }: Told): string => {
-  const refused = judged.find(one => one.verdict?.allowed === false)
-  const lists = refused?.verdict?.wouldServe ?? []
+const missing = ({ found, known }: Told): string => {
+  const lists = found.missing?.verdict?.wouldServe ?? []
   return lists.map(ways => ways.map(way => said(way, known)).join(', or ')).join('; and ')
 }
 
 const open = ({ found: { judged } }: Told): string =>
   judged
-    .filter(({ verdict: given, need }) => given === undefined && !need.optional)
-    .map(({ need }) => `${need.right} on ${need.on}`)
+    .filter(one => isMet(judged, one) === null && !one.need.optional)
+    .map(one => choicesOf(judged, one).map(({ need }) => `${need.right} on ${need.on}`))
+    .map(choices => choices.join(' or '))
     .join(' and ')
 
 const reachSaid = ({ found: { reach } }: Told): string => {
@@ -165,7 +165,12 @@ const answerOf = (told: Told) => {
     allowed: allowedOf(told),
     alsoNeeds: judged
       .filter(one => one !== main)
-      .map(one => ({ right: one.need.right, on: one.need.on, optional: one.need.optional ?? false, ...shown(one) })),
+      .map(one => ({
+        right: one.need.right,
+        on: one.need.on,
+        optional: one.need.optional ?? one.need.unless !== undefined,
+        ...shown(one),
+      })),
     reach,
     grantors: [...grantors],
   }

@@ -54,7 +54,7 @@ export const createNewPolicy = operation('POST /policies', {
   returns: [201, sameAs('CreatePolicyResponseDto', dtos.GetPolicyResponseDto)],
   fails: [415, 422],
   handle: async ({ em, caller, realm, provider, body }) => {
-    await mustBeSigners(em, caller, body)
+    await mustBeSigners(em, caller, { given: body })
     return create(em, caller, {
       entity: Policy,
       data: complete(body, provider),
@@ -156,7 +156,7 @@ export const updatePolicy = operation('PATCH /policies/:id', {
   returns: [200, sameAs('UpdatePolicyResponseDto', dtos.GetPolicyResponseDto)],
   fails: [409, 415, 422],
   handle: async ({ em, caller, target, provider, body }) => {
-    await mustBeSigners(em, caller, body)
+    await mustBeSigners(em, caller, { given: body, before: target })
     const own = provider ?? (await em.findOneOrFail(CertificateProvider, { id: target.certificateProviderId }))
     change(target, { ...body, renewalWindowDays: windowOf(target, body) })
     checkPolicy(target, capabilitiesOf(own, target.certificateProviderConfiguration))

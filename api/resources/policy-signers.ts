@@ -11,13 +11,21 @@ interface Configurations {
   readonly scepConfiguration?: ScepPolicyConfiguration | null | undefined
 }
 
-const cmpAlgorithm = ({ signatureAlgorithm }: CmpPolicyConfiguration): CryptoAlgorithm => {
-  if (signatureAlgorithm.endsWith('RSA')) return 'RSA'
-  return signatureAlgorithm.endsWith('ECDSA') ? 'EC' : 'EDDSA'
+const cmpAlgorithm = ({ cmpConfiguration }: Configurations): CryptoAlgorithm => {
+  const algorithm = cmpConfiguration?.signatureAlgorithm
+  if (algorithm?.endsWith('RSA')) return 'RSA'
+  return algorithm?.startsWith('ED') ? 'EDDSA' : 'EC'
 }
 
-const mustFit = async (certificate: Certificate, caller: Caller, algorithm: CryptoAlgorithm): Promise<void> => {
-  await caller.must('DOWNLOAD_KEY', certificate.place)
+const signersOf = ({
+  cmpConfiguration: cmp,
+  scepConfiguration: scep,
+}: Configurations): Readonly<Record<string, string | null | undefined>> => ({
+  cmp: cmp?.signerCertificateId,
+  scep: scep?.signerCertificateId,
+})
+
+const mustFit = (certificate: Certificate, algorithm: CryptoAlgorithm): void => {
   if (certificate.archived) throw new Failure('ENTITY_ARCHIVED')
   if (!certificate.hasPrivateKey || certificate.certPublicKeyAlgorithm !== algorithm)
     throw new Failure('INVALID_POLICY_CONFIGURATION', `The signer needs a private ${algorithm} key of the service.`)
@@ -33,20 +41,18 @@ export const signerNeeds = [
   },
 ] as const
 
-/** Refuses signer certificates that are unknown, whose key the caller may not use, or of no use. */
+/** Refuses signer certificates that are unknown, of no use, or new where the caller may not use their key. */
 export const mustBeSigners = async (
   em: EntityManager,
   caller: Caller,
-  { cmpConfiguration: cmp, scepConfiguration: scep }: Configurations,
+  { given, before }: { given: Configurations; before?: Configurations },
 ): Promise<void> => {
-  const wanted: [string | null | undefined, CryptoAlgorithm][] = [
-    [cmp?.signerCertificateId, cmp ? cmpAlgorithm(cmp) : 'EC'],
-    [scep?.signerCertificateId, 'RSA'],
-  ]
-  for (const [id, algorithm] of wanted) {
+  const named = signersOf(before ?? {})
+  for (const [member, id] of Object.entries(signersOf(given))) {
     if (!id) continue
     const certificate = await em.findOne(Certificate, { id })
     if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND')
-    await mustFit(certificate, caller, algorithm)
+    if (named[member] !== id) await caller.must('DOWNLOAD_KEY', certificate.place)
+    mustFit(certificate, member === 'cmp' ? cmpAlgorithm(given) : 'RSA')
   }
 }

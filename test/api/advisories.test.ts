@@ -204,6 +204,16 @@ describe('a certificate is named as signer by whom its key is open to', () => {
     await api.em().nativeUpdate(Certificate, { id: mine.id }, { createdBy: maker.id })
     expect((await createWith(maker, mine.id)).status).toBe(201)
   })
+
+  test('who repeats the signer that a policy has needs no right to its key', async () => {
+    const [maker, signer] = [await shaper(), await makeSigner()]
+    await giveGrants(api.em(), maker.id, { CERTIFICATE: { [signer.id]: ['DOWNLOAD_PRIVATE_KEY'] } })
+    const { body } = await createWith(maker, signer.id)
+    const another = await api.user({ POLICY: { [body.id]: ['UPDATE'] } })
+    const url = `/api/v1/policies/${body.id}`
+    expect((await another.patch(url, configuration(signer.id))).status).toBe(200)
+    expect((await another.patch(url, configuration((await makeSigner()).id))).status).toBe(403)
+  })
 })
 
 describe('a certificate provider', () => {

@@ -67,6 +67,7 @@ describe('reading the request', () => {
     ['a blank required text', { name: '  ' }, 'must have at least 1 characters'],
     ['a long text', { name: 'x'.repeat(256) }, 'must have at most 255 characters'],
     ['control characters', { name: 'a\u0000b' }, 'must not hold control characters'],
+    ['half a surrogate pair', { name: 'a\ud800' }, 'must be whole Unicode characters'],
     ['null for a required member', { name: null }, 'must be a text'],
     ['a number out of range', { name: 'a', size: 10 }, 'must be at most 9'],
     ['a date without offset', { name: 'a', since: '2031-01-31T10:15:30' }, 'must be a date and time with an offset'],

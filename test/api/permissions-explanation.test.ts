@@ -151,11 +151,12 @@ test('a resource that only the body names is named as open', async () => {
   expect(refused.allowed).toBe(false)
 })
 
-test('what the body may leave out does not decide, and what follows from the target is decided', async () => {
+test('where the body chooses between two rights, neither alone is missing, and both stand open', async () => {
   const { policy, realm } = scene
   const importer = await api.user({ POLICY: { [policy.id]: ['CERTS_CREATE'] } })
-  const { allowed, alsoNeeds } = await explain(importer.id, 'importCertificates', policy.id)
-  expect(allowed).toBe(true)
+  const { allowed, alsoNeeds, reason } = await explain(importer.id, 'importCertificates', policy.id)
+  expect(allowed).toBeNull()
+  expect(reason).toContain('but it also takes READ_END_ENTITY on the end entity that endEntityId in the body names or')
   expect(alsoNeeds).toMatchObject([
     { right: 'READ_END_ENTITY', optional: true, allowed: null },
     { right: 'CREATE_END_ENTITY', optional: true, allowed: false },
@@ -166,6 +167,18 @@ test('what the body may leave out does not decide, and what follows from the tar
     name: realm.name,
     permissions: ['ENDENTITIES_CREATE'],
   })
+})
+
+test('what the body may leave out does not decide', async () => {
+  const { policy, realm } = scene
+  const importer = await api.user({
+    POLICY: { [policy.id]: ['CERTS_CREATE'] },
+    REALM: { [realm.id]: ['ENDENTITIES_CREATE'] },
+  })
+  expect((await explain(importer.id, 'importCertificates', policy.id)).allowed).toBe(true)
+  const shaper = await api.user({ POLICY: { [policy.id]: ['UPDATE'] } })
+  const { allowed, alsoNeeds } = await explain(shaper.id, 'updatePolicy', policy.id)
+  expect([allowed, alsoNeeds]).toMatchObject([true, [{ right: 'DOWNLOAD_KEY', optional: true, allowed: null }]])
 })
 
 test('a resource that the operation finds itself can be named, and stays open unless it is', async () => {
