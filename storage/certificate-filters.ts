@@ -63,8 +63,8 @@ export const issuedBy = (em: EntityManager, member: 'issuer_dn' | 'issuer_common
 /** A condition that keeps the certificates of end entities with this text in their alias; undefined as above. */
 export const ofAlias = (em: EntityManager, text: string) =>
   among(em, column('end_entity_id'), {
-    sql: 'select ee.id as value from end_entity ee where ee.search_text like lower(?) and ee.alias ilike ?',
-    params: [likeText(text), likeText(text)],
+    sql: 'select ee.id as value from end_entity ee where lower(ee.alias) like lower(?)',
+    params: [likeText(text)],
     type: 'uuid',
   })
 

@@ -56,7 +56,7 @@ const schema = defineEntity({
   ],
   indexes: [
     { name: 'end_entity_realm', expression: newestFirst('end_entity_realm', 'end_entity', 'realm_id') },
-    { name: 'end_entity_search', expression: trigrams('end_entity_search', 'end_entity') },
+    { name: 'end_entity_search', expression: trigrams('end_entity_search', 'end_entity', 'lower(alias)') },
     ...lookups.map(([name, column]) => ({
       name: `end_entity_${name}`,
       expression: `create index end_entity_${name} on end_entity (realm_id, comparable(${column}))`,

@@ -38,7 +38,9 @@ export class Migration20261121043213_search extends Migration {
       `alter table "end_entity" add "search_text" text generated always as (end_entity_text(alias, common_name, external_id, email, organization, organizational_unit, domains, ips)) stored not null;`,
     )
     this.addSql(`create index end_entity_realm on end_entity (realm_id, archived, created_date desc, id);`)
-    this.addSql(`create index end_entity_search on end_entity using gin (search_text gin_trgm_ops);`)
+    this.addSql(
+      `create index end_entity_search on end_entity using gin (search_text gin_trgm_ops, lower(alias) gin_trgm_ops);`,
+    )
     this.addSql(`create index end_entity_by_alias on end_entity (realm_id, comparable(alias));`)
     this.addSql(`create index end_entity_by_common_name on end_entity (realm_id, comparable(common_name));`)
     this.addSql(`create index end_entity_by_email on end_entity (realm_id, comparable(email));`)
