@@ -145,6 +145,7 @@ const realmsAndPolicies: readonly Row[] = [
   needing(readPolicy)('getPolicy'),
   needing(policy('UPDATE'))('updatePolicy'),
   needing(enterRealm)('searchPolicies', { shows: policies }),
+  withToken('searchPolicies', { shows: policies, body: { simpleSearchTerm: 'web' } }),
   needing(enterRealm)('getPolicyByRealmId', { shows: policies }),
   withToken('getPoliciesInRealms', { shows: policies }),
   withToken('getPoliciesByCertificateProviderId', { shows: policies }),
