@@ -220,9 +220,9 @@ test.each([
   }
 })
 
-test('a dataset with half a surrogate pair is refused', async () => {
+test('a dataset with half a surrogate pair has the wrong shape', async () => {
   const { byDataset } = await deskWith('COMMON_NAME')
-  expect(refusalOf(await byDataset({ commonName: 'a\uD800' }))).toEqual([422, 'VALIDATION_FAILED'])
+  expect(refusalOf(await byDataset({ commonName: 'a\uD800' }))).toEqual([400, 'INVALID_REQUEST'])
 })
 
 describe('findEeByCertBytes', () => {
