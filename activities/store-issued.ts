@@ -11,6 +11,7 @@ import { certificateColumns } from '../storage/certificate-row.ts'
 import { CertRequest } from '../storage/cert-request.ts'
 import { grant } from '../storage/grant.ts'
 import { setAliases } from '../storage/aliases.ts'
+import { insertRows } from '../storage/insert-rows.ts'
 import { endItems, type ItemEnd } from '../storage/order-items.ts'
 import { PrivateKey } from '../storage/private-key.ts'
 import { isOrder } from '../workflows/ids.ts'
@@ -142,12 +143,14 @@ const store = async (em: EntityManager, services: Services, stored: readonly Sto
       ? [{ id: privateKeyId, sealed: services.seal.seal(pkcs8, privateKeyId), createdDate: now }]
       : [],
   )
-  if (keys.length > 0) await em.insertMany(PrivateKey, keys)
-  await em.insertMany(
+  await insertRows(em, PrivateKey, keys)
+  await insertRows(
+    em,
     Certificate,
     stored.map(one => rowOf(one, now)),
   )
-  await em.insertMany(
+  await insertRows(
+    em,
     AuditEvent,
     stored.map(one => eventOf(one, now)),
   )
