@@ -11,7 +11,6 @@ import { certificateColumns } from '../storage/certificate-row.ts'
 import { CertRequest } from '../storage/cert-request.ts'
 import { grant } from '../storage/grant.ts'
 import { setAliases } from '../storage/aliases.ts'
-import { insertRows } from '../storage/insert-rows.ts'
 import { endItems, type ItemEnd } from '../storage/order-items.ts'
 import { PrivateKey } from '../storage/private-key.ts'
 import { isOrder } from '../workflows/ids.ts'
@@ -143,14 +142,12 @@ const store = async (em: EntityManager, services: Services, stored: readonly Sto
       ? [{ id: privateKeyId, sealed: services.seal.seal(pkcs8, privateKeyId), createdDate: now }]
       : [],
   )
-  await insertRows(em, PrivateKey, keys)
-  await insertRows(
-    em,
+  if (keys.length > 0) await em.insertMany(PrivateKey, keys)
+  await em.insertMany(
     Certificate,
     stored.map(one => rowOf(one, now)),
   )
-  await insertRows(
-    em,
+  await em.insertMany(
     AuditEvent,
     stored.map(one => eventOf(one, now)),
   )
