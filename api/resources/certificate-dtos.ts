@@ -161,7 +161,7 @@ export const OrderItemDtoPage = pageDto('OrderItemDtoPage', OrderItemDto)
 export const CertificateSearchRequestDto = dto('CertificateSearchRequestDto', {
   realmId: maybe(Uuid),
   simpleSearchTerm: MaybeText(),
-  certificateIds: maybe(setOf(Uuid)),
+  certificateIds: maybe(idsOf()),
   policyId: maybe(Uuid),
   endEntityId: maybe(Uuid),
   certStatuses: maybe(setOf(certStatus)),

@@ -147,7 +147,7 @@ export const PolicySearchRequestDto = shape.dto('PolicySearchRequestDto', {
   simpleSearchTerm: shape.MaybeText(),
   realmId: shape.maybe(shape.Uuid),
   certificateProviderId: shape.maybe(shape.Uuid),
-  policyIds: shape.maybe(shape.setOf(shape.Uuid)),
+  policyIds: shape.maybe(shape.idsOf()),
   archived: no,
 })
 export const GetPoliciesInRealmsDto = shape.dto('GetPoliciesInRealmsDto', {

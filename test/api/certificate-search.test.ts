@@ -191,7 +191,7 @@ describe('a filter', () => {
 describe('the members', () => {
   test.each<[string, () => object, string[]]>([
     ['certificateIds', () => ({ certificateIds: [idOf('web'), idOf('alien'), randomUUID()] }), ['web']],
-    ['no certificateIds', () => ({ certificateIds: [] }), []],
+    ['certificateIds that are unknown', () => ({ certificateIds: [randomUUID()] }), []],
     ['policyId', () => ({ policyId: scene.policyId }), living],
     ['endEntityId', () => ({ endEntityId: made['jane']?.endEntityId }), ['jane']],
     ['realmId', () => ({ realmId: scene.realmId }), living],
@@ -205,6 +205,10 @@ describe('the members', () => {
     ['two that exclude each other', () => ({ certStatuses: ['ACTIVE'], validNotAfterEnd: longAgo }), []],
   ])('%s narrow', async (...[, body, names]) => {
     expect((await find(body())).toSorted()).toEqual(names.toSorted())
+  })
+
+  test('an empty list of ids is refused', async () => {
+    expect(refusalOf(await scene.owner.post(url, { certificateIds: [] }))).toEqual([400, 'INVALID_REQUEST'])
   })
 
   test.each([

@@ -206,7 +206,8 @@ describe('lists of policies', () => {
     expect(await found({ simpleSearchTerm: b.name.toUpperCase() })).toEqual([b.id])
     expect(await found({ policyIds: [b.id, c.id, randomUUID()], realmId: realm.id })).toEqual([b.id])
     expect(await found({ certificateProviderId: c.certificateProviderId })).toEqual([c.id])
-    expect(await found({ policyIds: [] })).toEqual([])
+    expect(await found({ policyIds: [randomUUID()] })).toEqual([])
+    expect((await user.post(`${path}/search`, { policyIds: [] })).body.apiError).toBe('INVALID_REQUEST')
   })
 
   test('searchPolicies refuses a realm in which the caller has nothing, and what is unknown', async () => {
