@@ -1,14 +1,14 @@
 // What the service makes for itself at its first start (contract 4.6); later starts leave what exists.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { SettingsKey } from '../domain/settings.ts'
-import { record } from '../storage/audit-event.ts'
-import { CertificateProvider } from '../storage/certificate-provider.ts'
+import { record } from '../storage/rows/audit-event.ts'
+import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import { grant } from '../storage/grant.ts'
-import { Policy } from '../storage/policy.ts'
+import { Policy } from '../storage/rows/policy.ts'
 import { findOrCreatePrincipal, type TokenFacts } from '../storage/principal.ts'
-import { Realm } from '../storage/realm.ts'
-import { Setting } from '../storage/setting.ts'
-import { providerKinds } from './providers/kinds.ts'
+import { Realm } from '../storage/rows/realm.ts'
+import { Setting } from '../storage/rows/setting.ts'
+import { providerKinds } from '../authority/providers/kinds.ts'
 import type { Services } from './services.ts'
 
 /** Who administrates from the beginning. */

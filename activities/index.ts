@@ -2,10 +2,10 @@
 import { withBoundary } from './boundary.ts'
 import { decisionActivities } from './decisions.ts'
 import { orderActivities } from './orders.ts'
-import { providerActivities } from './provider-records.ts'
+import { providerActivities } from './providers.ts'
 import { reconcileActivities } from './reconcile.ts'
 import type { Services } from './services.ts'
-import { signingActivities } from './signing.ts'
+import { signingActivities } from './issue/issue.ts'
 
 /** Makes the activities over these services. */
 export const createActivities = (services: Services) =>

@@ -1,9 +1,9 @@
 // Starting what the records ask for and nobody runs.
 import { isOrder, providerWorkflowId } from '../workflows/ids.ts'
 import { waitingRun } from '../workflows/starts.ts'
-import { CertRequest } from '../storage/cert-request.ts'
-import { CertificateProvider } from '../storage/certificate-provider.ts'
-import { CertificateOrder } from '../storage/certificate-order.ts'
+import { CertRequest } from '../storage/rows/cert-request.ts'
+import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
+import { CertificateOrder } from '../storage/rows/certificate-order.ts'
 import type { MissingRun, Services } from './services.ts'
 
 /** Younger rows are left alone: their own call is about to start the run. */

@@ -1,11 +1,11 @@
 // What the measurements work with: a realm, policies over an RSA-2048 and an EC issuing CA, and requests in bulk.
 import { randomUUID } from 'node:crypto'
 import type { RestClient } from '../embedded/rest-client.ts'
-import { generateKeyPair } from '../pki/key-pair.ts'
+import { generateKeyPair } from '../pki/keys/key-pair.ts'
 import { createPkcs10 } from '../pki/pkcs10.ts'
-import { CertRequest } from '../storage/cert-request.ts'
-import { EndEntity } from '../storage/end-entity.ts'
-import { PermissionGrant } from '../storage/permission-grant.ts'
+import { CertRequest } from '../storage/rows/cert-request.ts'
+import { EndEntity } from '../storage/rows/end-entity.ts'
+import { PermissionGrant } from '../storage/rows/permission-grant.ts'
 import { openStorage } from '../storage/orm.ts'
 
 interface Identified {

@@ -1,8 +1,8 @@
 // PKCS#10 certification requests (RFC 2986) with the attributes of PKCS#9 (RFC 2985): read, checked and made.
 import { createPrivateKey } from 'node:crypto'
 import { Failure } from '../domain/failure.ts'
-import { findSignatureAlgorithm } from './algorithms.ts'
-import { context, integer, oid, printableString, sequence, setOf, utf8String } from './der.ts'
+import { findSignatureAlgorithm } from './keys/algorithms.ts'
+import { context, integer, oid, printableString, sequence, setOf, utf8String } from './asn1/der.ts'
 import {
   DerError,
   type DerValue,
@@ -12,16 +12,16 @@ import {
   readOid,
   readSequence,
   readSet,
-} from './der-reader.ts'
-import { readSubjectAlternativeNames } from './extension-reader.ts'
-import { subjectAlternativeName } from './extensions.ts'
-import type { SubjectAlternativeName } from './general-name.ts'
-import type { KeyPair } from './key-pair.ts'
-import { attributeTexts, encodeName, type Name, readName, type SubjectNameData, subjectName } from './name.ts'
-import { formatName } from './name-text.ts'
-import { readPublicKeyParts } from './public-key.ts'
-import { isSignedBy, readSigned, signDer } from './signed.ts'
-import { readExtension } from './tbs-certificate.ts'
+} from './asn1/der-reader.ts'
+import { readSubjectAlternativeNames } from './certificate/extension-reader.ts'
+import { subjectAlternativeName } from './certificate/extensions.ts'
+import type { SubjectAlternativeName } from './names/general-name.ts'
+import type { KeyPair } from './keys/key-pair.ts'
+import { attributeTexts, encodeName, type Name, readName, type SubjectNameData, subjectName } from './names/name.ts'
+import { formatName } from './names/name-text.ts'
+import { readPublicKeyParts } from './keys/public-key.ts'
+import { isSignedBy, readSigned, signDer } from './certificate/signed.ts'
+import { readExtension } from './certificate/tbs-certificate.ts'
 
 /** The names that matter of a request's subject; each list in encoding order (contract 5.4 step 9). */
 export interface Pkcs10Subject {

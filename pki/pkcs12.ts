@@ -1,7 +1,7 @@
 // PKCS#12 files (RFC 7292) as contract 10.3 wants them: PBES2 with AES-256-CBC, and a MAC with HMAC-SHA-256.
 import { createCipheriv, createHmac, hash, pbkdf2, randomBytes, randomInt } from 'node:crypto'
 import { promisify } from 'node:util'
-import { bmpString, context, derNull, implicit, integer, octetString, oid, sequence, setOf } from './der.ts'
+import { bmpString, context, derNull, implicit, integer, octetString, oid, sequence, setOf } from './asn1/der.ts'
 
 /** What a PKCS#12 file holds: DER PKCS#8 key, DER certificates (leaf first), the name that key stores show. */
 export interface Pkcs12Input {

@@ -2,11 +2,11 @@
 import { createPrivateKey } from 'node:crypto'
 import { hostname } from 'node:os'
 import { validity } from '../domain/validity.ts'
-import { generateSerialNumber, issueCertificate, selfIssuer } from '../pki/certificate.ts'
-import { generateKeyPair } from '../pki/key-pair.ts'
-import { encodeName, subjectName } from '../pki/name.ts'
+import { generateSerialNumber, issueCertificate, selfIssuer } from '../pki/certificate/certificate.ts'
+import { generateKeyPair } from '../pki/keys/key-pair.ts'
+import { encodeName, subjectName } from '../pki/names/name.ts'
 import { encodePem } from '../pki/pem.ts'
-import { builtInTemplates } from '../pki/profile.ts'
+import { builtInTemplates } from '../pki/certificate/templates.ts'
 
 const hostOf = (name: string): string =>
   name

@@ -1,7 +1,7 @@
 // Questions about grants beyond one place: anything within a realm, anywhere at all, everything of one principal.
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
 import { hasWay, type Grants, type Place, type Right, type Scope } from '../domain/permissions.ts'
-import { alias } from './search.ts'
+import { alias } from './lists/search.ts'
 
 /** The tables whose rows hang in a realm, by the scope of their grants. */
 const tables = {

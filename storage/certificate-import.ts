@@ -2,16 +2,16 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AuditEventType } from '../domain/audit.ts'
 import { nameOf, type EndEntityFields } from '../domain/end-entity-rules.ts'
-import { AuditEvent } from './audit-event.ts'
-import { Ca } from './ca.ts'
-import { CertRequest } from './cert-request.ts'
-import { Certificate } from './certificate.ts'
+import { AuditEvent } from './rows/audit-event.ts'
+import { Ca } from './rows/ca.ts'
+import { CertRequest } from './rows/cert-request.ts'
+import { Certificate } from './rows/certificate.ts'
 import { certificateColumns, type CertificateFacts } from './certificate-row.ts'
-import { EndEntity } from './end-entity.ts'
+import { EndEntity } from './rows/end-entity.ts'
 import { grant } from './grant.ts'
 import { insertRows } from './insert-rows.ts'
-import type { Policy } from './policy.ts'
-import { actor, stampOf } from './stamp.ts'
+import type { Policy } from './rows/policy.ts'
+import { actor, stampOf } from './rows/stamp.ts'
 
 /** An end entity that an import makes. */
 export interface NewEndEntity {

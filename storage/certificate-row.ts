@@ -1,6 +1,6 @@
 // The columns of a certificate's row that its octets alone decide, for issued and imported ones alike.
 import type { CryptoAlgorithm } from '../domain/enums.ts'
-import type { SubjectAlternativeName } from './certificate.ts'
+import type { SubjectAlternativeName } from './rows/certificate.ts'
 
 /** What a certificate says; `pki` describes it in these words. */
 export interface CertificateFacts {

@@ -1,7 +1,7 @@
 // The CAs above a certificate, as the records link them.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../domain/failure.ts'
-import { Ca } from './ca.ts'
+import { Ca } from './rows/ca.ts'
 
 /** Longer chains do not exist in practice; the bound ends a ring that a bad import could make. */
 const longest = 10

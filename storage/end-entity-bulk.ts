@@ -1,12 +1,12 @@
 // Many end entities at once (contract 12.2): a few statements for thousands of rows.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { nameOf, type EndEntityFields } from '../domain/end-entity-rules.ts'
-import { AuditEvent } from './audit-event.ts'
-import { EndEntity } from './end-entity.ts'
+import { AuditEvent } from './rows/audit-event.ts'
+import { EndEntity } from './rows/end-entity.ts'
 import { grant } from './grant.ts'
 import { insertNew, insertRows } from './insert-rows.ts'
-import { archiveInfoOf, metadataOf } from './row.ts'
-import { actor, stampOf } from './stamp.ts'
+import { archiveInfoOf, metadataOf } from './rows/columns.ts'
+import { actor, stampOf } from './rows/stamp.ts'
 
 /** Those of the external ids that a living end entity of the realm has. */
 export const takenExternalIds = async (

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { GlobalPermission } from '../domain/permission-enums.ts'
 import type { Grants, Place, Scope } from '../domain/permissions.ts'
-import { PermissionGrant } from './permission-grant.ts'
+import { PermissionGrant } from './rows/permission-grant.ts'
 
 const keys = ['REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE'] as const satisfies readonly Scope[]
 const nothing: ReadonlySet<string> = new Set()

@@ -2,9 +2,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../domain/enums.ts'
 import type { ApiError } from '../domain/failure.ts'
-import { record } from './audit-event.ts'
-import type { CertRequest } from './cert-request.ts'
-import { OrderItem } from './certificate-order.ts'
+import { record } from './rows/audit-event.ts'
+import type { CertRequest } from './rows/cert-request.ts'
+import { OrderItem } from './rows/certificate-order.ts'
 
 /** How one item ended. */
 export interface ItemEnd {

@@ -1,8 +1,8 @@
 // Users and API clients as the caller of an operation: found by what the token says, or made without any grant.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { ApiClient } from './api-client.ts'
-import { record } from './audit-event.ts'
-import { User } from './user.ts'
+import { ApiClient } from './rows/api-client.ts'
+import { record } from './rows/audit-event.ts'
+import { User } from './rows/user.ts'
 
 /** What a valid token tells of its subject (contract 1.5). */
 export type TokenFacts =

@@ -1,6 +1,6 @@
 // Rotation of master keys: what older ones sealed is wrapped under the active one, so that they can be retired.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { PrivateKey } from './private-key.ts'
+import { PrivateKey } from './rows/private-key.ts'
 import type { Seal } from './seal.ts'
 
 const atOnce = 500

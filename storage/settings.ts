@@ -1,7 +1,7 @@
 // Reading settings: stored values over defaults, kept for a few seconds (a change acts within 10 s on all processes).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { integerSetting, settings, type SettingsKey } from '../domain/settings.ts'
-import { Setting } from './setting.ts'
+import { Setting } from './rows/setting.ts'
 
 const freshForMs = 5000
 

@@ -11,9 +11,10 @@ const rooms: Readonly<Record<string, { readonly of: readonly string[]; readonly 
   pki: { of: ['domain'] },
   storage: { of: ['domain'] },
   workflows: { of: ['domain'], typesOf: ['activities'] },
-  activities: { of: ['domain', 'pki', 'storage'], typesOf: ['workflows'] },
+  authority: { of: ['domain', 'pki', 'storage'] },
+  activities: { of: ['domain', 'pki', 'storage', 'authority'], typesOf: ['workflows'] },
   worker: { of: ['domain', 'storage', 'workflows', 'activities'] },
-  api: { of: ['domain', 'pki', 'storage', 'workflows'], typesOf: ['activities'] },
+  api: { of: ['domain', 'pki', 'storage', 'authority', 'workflows'], typesOf: ['activities'] },
   'scep-gateway': { of: ['domain', 'pki'] },
   embedded: { of: [] },
 }
@@ -25,7 +26,7 @@ const homes: readonly {
   readonly typesIn?: readonly string[]
 }[] = [
   { library: /^(koa|koa-helmet|@koa\/)/, in: ['api', 'scep-gateway'] },
-  { library: /^@mikro-orm\//, in: ['storage'], typesIn: ['activities', 'api', 'worker'] },
+  { library: /^@mikro-orm\//, in: ['storage'], typesIn: ['authority', 'activities', 'api', 'worker'] },
   { library: /^(pkijs|asn1js|pvutils)$/, in: ['pki'] },
   { library: /^nodemailer/, in: ['activities'] },
   { library: /^@temporalio\/workflow$/, in: ['workflows'] },

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { operations } from '../api/app.ts'
-import type { Operation } from '../api/operation.ts'
+import type { Operation } from '../api/kernel/operation.ts'
 
 interface Fact {
   readonly operationId: string

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { CertRequestAction } from '../../domain/enums.ts'
 import type { Principal } from '../../domain/principal.ts'
-import { AuditEvent } from '../../storage/audit-event.ts'
-import { OrderItem } from '../../storage/certificate-order.ts'
-import { EndEntity } from '../../storage/end-entity.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { OrderItem } from '../../storage/rows/certificate-order.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { makeScene, newOrder, newRequest, openWorkshop, reread, run, type Workshop } from './workshop.ts'
 
 let workshop: Workshop

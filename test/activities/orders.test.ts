@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { AuditEvent } from '../../storage/audit-event.ts'
-import { Certificate } from '../../storage/certificate.ts'
-import { CertificateOrder, OrderItem } from '../../storage/certificate-order.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { CertificateOrder, OrderItem } from '../../storage/rows/certificate-order.ts'
 import { claimRequests, deliver } from '../../storage/claims.ts'
 import { certRequestWorkflowId } from '../../workflows/ids.ts'
 import {

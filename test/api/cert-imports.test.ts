@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { parseCertificatePem } from '../../pki/certificate.ts'
+import { parseCertificatePem } from '../../pki/certificate/certificate.ts'
 import { encodePem } from '../../pki/pem.ts'
-import { Ca } from '../../storage/ca.ts'
-import { Certificate } from '../../storage/certificate.ts'
-import { CertRequest } from '../../storage/cert-request.ts'
-import { EndEntity } from '../../storage/end-entity.ts'
-import { PermissionGrant } from '../../storage/permission-grant.ts'
+import { Ca } from '../../storage/rows/ca.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
+import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { Workbench } from '../pki/openssl.ts'
 import {
   bring,

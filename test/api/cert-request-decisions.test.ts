@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { CertRequest } from '../../storage/cert-request.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { factsOf, issueNew, refusalOf, requestRow, statusesOf, until } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { PermissionGrant } from '../../storage/permission-grant.ts'
-import { Policy } from '../../storage/policy.ts'
+import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
+import { Policy } from '../../storage/rows/policy.ts'
 import { factsOf, refusalOf } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 

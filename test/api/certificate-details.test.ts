@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { Certificate } from '../../storage/certificate.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
 import { issueFor, issueNew, refusalOf } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 

@@ -1,8 +1,8 @@
 import { createPrivateKey, randomUUID, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { AuditEvent } from '../../storage/audit-event.ts'
-import { Ca } from '../../storage/ca.ts'
-import { Certificate } from '../../storage/certificate.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { Ca } from '../../storage/rows/ca.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
 import { openssl, tryOpenssl, Workbench } from '../pki/openssl.ts'
 import {
   blocksOf,

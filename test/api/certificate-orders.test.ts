@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { AuditEvent } from '../../storage/audit-event.ts'
-import { Certificate } from '../../storage/certificate.ts'
-import { CertificateOrder } from '../../storage/certificate-order.ts'
-import { CertRequest } from '../../storage/cert-request.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { CertificateOrder } from '../../storage/rows/certificate-order.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { Workbench } from '../pki/openssl.ts'
 import type { ApiCaller } from '../support/api.ts'
 import {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { AuditEvent } from '../../storage/audit-event.ts'
-import { Ca } from '../../storage/ca.ts'
-import { CertificateProvider } from '../../storage/certificate-provider.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { Ca } from '../../storage/rows/ca.ts'
+import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { makeProvider, makeRealm } from '../support/records.ts'
 import { startService, type Service } from '../support/service.ts'
 

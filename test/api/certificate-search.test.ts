@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { Certificate } from '../../storage/certificate.ts'
-import { EndEntity } from '../../storage/end-entity.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { ecKey, issueFor, refusalOf, spkiOf, type Issued } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 

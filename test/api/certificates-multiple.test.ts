@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { Certificate } from '../../storage/certificate.ts'
-import { CertRequest } from '../../storage/cert-request.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { Workbench } from '../pki/openssl.ts'
 import {
   expectVerified,

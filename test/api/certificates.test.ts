@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { Certificate } from '../../storage/certificate.ts'
-import { CertRequest } from '../../storage/cert-request.ts'
-import { EndEntity } from '../../storage/end-entity.ts'
-import { PermissionGrant } from '../../storage/permission-grant.ts'
-import { PrivateKey } from '../../storage/private-key.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
+import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
+import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { Workbench } from '../pki/openssl.ts'
 import {
   ecKey,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
-import { csvText, readCsv, type CsvRow } from '../../api/csv.ts'
+import { csvText, readCsv, type CsvRow } from '../../api/resources/end-entities/csv.ts'
 import type { Failure } from '../../domain/failure.ts'
 
 const read = (table: string | Uint8Array, mostRows = 100, separators: readonly string[] = [';']) =>

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { z } from 'zod'
-import { dto, listOf, Timestamp } from '../../api/dto.ts'
-import { encodeAnswer } from '../../api/encode.ts'
+import { dto, listOf, Timestamp } from '../../api/kernel/dto.ts'
+import { encodeAnswer } from '../../api/kernel/encode.ts'
 
 const Item = z.object({ name: z.string(), date: Timestamp })
 const Answer = dto('TestAnswer', { total: z.int(), items: listOf(Item), errors: listOf(Item) })

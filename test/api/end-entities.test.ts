@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { AuditEvent } from '../../storage/audit-event.ts'
-import { EndEntity } from '../../storage/end-entity.ts'
-import type { Realm } from '../../storage/realm.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
+import type { Realm } from '../../storage/rows/realm.ts'
 import { startApi, type Api } from '../support/api.ts'
 import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 

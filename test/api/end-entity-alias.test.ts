@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { AuditEvent } from '../../storage/audit-event.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { startApi, type Api } from '../support/api.ts'
 import { refusalOf, statusesOf } from '../support/issuing.ts'
 import { makeEndEntity, makeRealm } from '../support/records.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { CertStatus, rsaKeySizes } from '../../domain/enums.ts'
 import { apiErrors } from '../../domain/failure.ts'
-import * as enums from '../../api/resources/enums.ts'
+import * as enums from '../../api/resources/enums/enums.ts'
 import { startApi, type Api } from '../support/api.ts'
 
 let api: Api

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { operations } from '../../api/app.ts'
-import { exampleCertificatePem, exampleIds } from '../../api/examples.ts'
-import { CertRequest } from '../../storage/cert-request.ts'
+import { exampleCertificatePem, exampleIds } from '../../api/kernel/examples.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { openOffice, type Office } from '../support/office.ts'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { WorkflowNotFoundError } from '@temporalio/client'
 import { defineSignal, defineUpdate } from '@temporalio/workflow'
-import { connectTemporal, PENDING, type Temporal } from '../../api/temporal.ts'
+import { connectTemporal, PENDING, type Temporal } from '../../api/kernel/temporal.ts'
 import { stack } from '../support/stack.ts'
 
 const change = defineUpdate<string, [string]>('change')

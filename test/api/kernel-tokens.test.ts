@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { authenticateWith, factsOf } from '../../api/authentication.ts'
-import { ApiClient } from '../../storage/api-client.ts'
-import { User } from '../../storage/user.ts'
+import { authenticateWith, factsOf } from '../../api/kernel/authentication.ts'
+import { ApiClient } from '../../storage/rows/api-client.ts'
+import { User } from '../../storage/rows/user.ts'
 import { startApi, type Api } from '../support/api.ts'
 
 const path = '/api/v1/authenticated-principal/'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { operation } from '../../api/operation.ts'
-import { Realm } from '../../storage/realm.ts'
+import { operation } from '../../api/kernel/operation.ts'
+import { Realm } from '../../storage/rows/realm.ts'
 import { startApi, type Api, type ApiCaller } from '../support/api.ts'
 import { everything } from '../support/kernel-operations.ts'
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { operations } from '../../api/app.ts'
-import { openApiOf } from '../../api/openapi.ts'
+import { openApiOf } from '../../api/endpoints/openapi.ts'
 
 type Json = Record<string, unknown>
 interface Media {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { operations } from '../../api/app.ts'
 import { scopes, type Scope } from '../../domain/permissions.ts'
-import { User } from '../../storage/user.ts'
+import { User } from '../../storage/rows/user.ts'
 import { startApi, type Api, type ApiCaller, type GrantWishes } from '../support/api.ts'
 import { makeCertificate, makeEndEntity, makePolicy, makeProvider, makeRealm } from '../support/records.ts'
 

@@ -1,7 +1,7 @@
 // What anybody may send to the public operation (and every caller to its sister) is answered, never an unexpected failure.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { bitString, context, integer, octetString, oid, sequence, setOf, tlv, utf8String } from '../../pki/der.ts'
+import { bitString, context, integer, octetString, oid, sequence, setOf, tlv, utf8String } from '../../pki/asn1/der.ts'
 import { encodePem } from '../../pki/pem.ts'
 import { nameDer } from '../pki/hierarchy.ts'
 import { Workbench } from '../pki/openssl.ts'

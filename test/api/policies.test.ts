@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { AuditEvent } from '../../storage/audit-event.ts'
-import type { Realm } from '../../storage/realm.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import type { Realm } from '../../storage/rows/realm.ts'
 import { startApi, type Api } from '../support/api.ts'
 import { makeEndEntity, makePolicy, makeProvider, makeRealm } from '../support/records.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { parametersIn } from '../../api/query.ts'
+import { parametersIn } from '../../api/kernel/query.ts'
 
 test('a parameter is a text, a repeated one a list', () => {
   expect(parametersIn('a=1&b=x%20y+z&a=2&c&d=%2C')).toEqual({ a: ['1', '2'], b: 'x y z', c: '', d: ',' })

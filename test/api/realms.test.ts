@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { AuditEvent } from '../../storage/audit-event.ts'
-import { Realm } from '../../storage/realm.ts'
-import { User } from '../../storage/user.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { Realm } from '../../storage/rows/realm.ts'
+import { User } from '../../storage/rows/user.ts'
 import { startApi, type Api } from '../support/api.ts'
 import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 

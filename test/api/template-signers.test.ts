@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import * as templateSigners from '../../api/resources/template-signers.ts'
-import { CertificateProvider } from '../../storage/certificate-provider.ts'
+import * as templateSigners from '../../api/resources/certificate-providers/template-signers.ts'
+import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { startApi, type Api } from '../support/api.ts'
 import { makeProvider, makeRealm } from '../support/records.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { csvText, readCsv } from '../../api/csv.ts'
+import { csvText, readCsv } from '../../api/resources/end-entities/csv.ts'
 import { commonNameIn, readHeader, readRow, separatorsOf } from '../../domain/end-entity-csv.ts'
 import { endEntityFields, type SubjectData } from '../../domain/end-entity-rules.ts'
 import type { Failure } from '../../domain/failure.ts'

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { validity } from '../../domain/validity.ts'
-import { keyAlgorithms } from '../../pki/algorithms.ts'
+import { keyAlgorithms } from '../../pki/keys/algorithms.ts'
 import {
   generateSerialNumber,
   issueCertificate,
@@ -9,10 +9,10 @@ import {
   parseCertificate,
   parseCertificatePem,
   type TbsInput,
-} from '../../pki/certificate.ts'
-import { generateKeyPair } from '../../pki/key-pair.ts'
+} from '../../pki/certificate/certificate.ts'
+import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { encodePem, encodePemChain } from '../../pki/pem.ts'
-import { internalTemplates, mergeTemplates } from '../../pki/profile.ts'
+import { internalTemplates, mergeTemplates } from '../../pki/certificate/templates.ts'
 import { failureCode } from './failing.ts'
 import { attime, type Authority, getTemplate, leafInput, makeIssuing, makeRoot, nameDer, now } from './hierarchy.ts'
 import { openssl, tryOpenssl, Workbench } from './openssl.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals'
-import { type CertificateDescription, issueCertificate, parseCertificate } from '../../pki/certificate.ts'
-import { buildChain, isIssuedBy, namesIssuer, orderChain } from '../../pki/chain.ts'
-import { generateKeyPair } from '../../pki/key-pair.ts'
+import { type CertificateDescription, issueCertificate, parseCertificate } from '../../pki/certificate/certificate.ts'
+import { buildChain, isIssuedBy, namesIssuer, orderChain } from '../../pki/certificate/chain.ts'
+import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { failureCode } from './failing.ts'
 import { leafInput, makeIssuing, makeRoot } from './hierarchy.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { context, integer, namedBits, oid, sequence, setOf, time, tlv } from '../../pki/der.ts'
-import { DerError, readDer, readInteger, readNamedBits, readOid, readTime } from '../../pki/der-reader.ts'
+import { context, integer, namedBits, oid, sequence, setOf, time, tlv } from '../../pki/asn1/der.ts'
+import { DerError, readDer, readInteger, readNamedBits, readOid, readTime } from '../../pki/asn1/der-reader.ts'
 
 const hex = (bytes: Buffer) => bytes.toString('hex')
 const bytes = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')

@@ -1,7 +1,7 @@
 // A root, an issuing CA and leaves below them, for tests.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type Validity, validity } from '../../domain/validity.ts'
-import type { KeySpec } from '../../pki/algorithms.ts'
+import type { KeySpec } from '../../pki/keys/algorithms.ts'
 import {
   type CertificateDescription,
   generateSerialNumber,
@@ -10,16 +10,16 @@ import {
   parseCertificate,
   selfIssuer,
   type TbsInput,
-} from '../../pki/certificate.ts'
-import { generateKeyPair, type KeyPair } from '../../pki/key-pair.ts'
-import { encodeName, type SubjectNameData, subjectName } from '../../pki/name.ts'
+} from '../../pki/certificate/certificate.ts'
+import { generateKeyPair, type KeyPair } from '../../pki/keys/key-pair.ts'
+import { encodeName, type SubjectNameData, subjectName } from '../../pki/names/name.ts'
 import {
   builtInTemplates,
   internalTemplates,
   subjectAlternativeNames,
   type Template,
   type TemplateSubject,
-} from '../../pki/profile.ts'
+} from '../../pki/certificate/templates.ts'
 
 export const now = new Date('2031-01-31T10:15:30.250Z')
 export const attime = String(Math.floor(now.getTime() / 1000))

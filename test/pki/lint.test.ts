@@ -1,13 +1,23 @@
 import { beforeAll, expect, test } from '@jest/globals'
-import { findKeyAlgorithm, keyAlgorithms, type KeyAlgorithm, signatureAlgorithms } from '../../pki/algorithms.ts'
-import { buildTbs, lint, LintError, type TbsInput } from '../../pki/certificate.ts'
-import { context, ia5String, integer, octetString, oid, printableString, sequence, setOf, tlv } from '../../pki/der.ts'
-import { type DerValue, readDer, readOid } from '../../pki/der-reader.ts'
-import * as extensions from '../../pki/extensions.ts'
-import { generateKeyPair } from '../../pki/key-pair.ts'
-import { findLintFindings } from '../../pki/lint.ts'
-import { lintRules } from '../../pki/lint-rules.ts'
-import { internalTemplates } from '../../pki/profile.ts'
+import { findKeyAlgorithm, keyAlgorithms, type KeyAlgorithm, signatureAlgorithms } from '../../pki/keys/algorithms.ts'
+import { buildTbs, lint, LintError, type TbsInput } from '../../pki/certificate/certificate.ts'
+import {
+  context,
+  ia5String,
+  integer,
+  octetString,
+  oid,
+  printableString,
+  sequence,
+  setOf,
+  tlv,
+} from '../../pki/asn1/der.ts'
+import { type DerValue, readDer, readOid } from '../../pki/asn1/der-reader.ts'
+import * as extensions from '../../pki/certificate/extensions.ts'
+import { generateKeyPair } from '../../pki/keys/key-pair.ts'
+import { findLintFindings } from '../../pki/certificate/lint.ts'
+import { lintRules } from '../../pki/certificate/lint-rules.ts'
+import { internalTemplates } from '../../pki/certificate/templates.ts'
 import { type Authority, getTemplate, leafInput, makeIssuing, makeRoot, nameDer } from './hierarchy.ts'
 
 const p256 = { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' } as const

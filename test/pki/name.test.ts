@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { generateKeyPair } from '../../pki/key-pair.ts'
+import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import {
   attributeTypes,
   type AttributeName,
@@ -10,8 +10,8 @@ import {
   parseName,
   subjectName,
   textAttribute,
-} from '../../pki/name.ts'
-import { formatName, parseNameText } from '../../pki/name-text.ts'
+} from '../../pki/names/name.ts'
+import { formatName, parseNameText } from '../../pki/names/name-text.ts'
 import { createPkcs10, parsePkcs10 } from '../../pki/pkcs10.ts'
 import { failureCode } from './failing.ts'
 import { openssl, Workbench } from './openssl.ts'

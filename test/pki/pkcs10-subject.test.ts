@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { generateKeyPair } from '../../pki/key-pair.ts'
+import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { createPkcs10, parsePkcs10 } from '../../pki/pkcs10.ts'
 import { subjectDataOf } from '../../pki/pkcs10-subject.ts'
 import { openssl, Workbench } from './openssl.ts'

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { keyAlgorithms } from '../../pki/algorithms.ts'
-import { generateKeyPair, type KeyPair } from '../../pki/key-pair.ts'
+import { keyAlgorithms } from '../../pki/keys/algorithms.ts'
+import { generateKeyPair, type KeyPair } from '../../pki/keys/key-pair.ts'
 import { decodeBase64, encodePem } from '../../pki/pem.ts'
 import { checkPkcs10, createPkcs10, parsePkcs10 } from '../../pki/pkcs10.ts'
 import { failureCode } from './failing.ts'

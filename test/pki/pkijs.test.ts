@@ -2,13 +2,13 @@
 import { createPrivateKey } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import * as pkijs from 'pkijs'
-import { builtInTemplates } from '../../pki/profile.ts'
-import { issueCertificate, parseCertificate } from '../../pki/certificate.ts'
-import { generateKeyPair } from '../../pki/key-pair.ts'
-import { encodeName, subjectName } from '../../pki/name.ts'
+import { builtInTemplates } from '../../pki/certificate/templates.ts'
+import { issueCertificate, parseCertificate } from '../../pki/certificate/certificate.ts'
+import { generateKeyPair } from '../../pki/keys/key-pair.ts'
+import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { createPkcs10 } from '../../pki/pkcs10.ts'
 import { createPkcs12 } from '../../pki/pkcs12.ts'
-import { selfIssuer } from '../../pki/tbs-certificate.ts'
+import { selfIssuer } from '../../pki/certificate/tbs-certificate.ts'
 
 const bytes = (buffer: Buffer): ArrayBuffer => new Uint8Array(buffer).buffer
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { KeySpec } from '../../pki/algorithms.ts'
+import type { KeySpec } from '../../pki/keys/algorithms.ts'
 import {
   keyUsagesFor,
   mergeTemplates,
@@ -7,7 +7,7 @@ import {
   type TemplateConfiguration,
   templateNeeds,
   type TemplateSubject,
-} from '../../pki/profile.ts'
+} from '../../pki/certificate/templates.ts'
 import { failureCode } from './failing.ts'
 import { getTemplate } from './hierarchy.ts'
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { MikroORM } from '@mikro-orm/postgresql'
-import { EndEntity } from '../../storage/end-entity.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { idsByAlias, idsByField, type LookupStrategy } from '../../storage/end-entity-lookup.ts'
 import { openStorage } from '../../storage/orm.ts'
-import type { Realm } from '../../storage/realm.ts'
+import type { Realm } from '../../storage/rows/realm.ts'
 import { freshDatabase } from '../support/database.ts'
 import { makeEndEntity, makeRealm } from '../support/records.ts'
 

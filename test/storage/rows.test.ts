@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { OptimisticLockError, type EntityManager, type MikroORM } from '@mikro-orm/postgresql'
 import type { Principal } from '../../domain/principal.ts'
 import { openStorage } from '../../storage/orm.ts'
-import { Realm } from '../../storage/realm.ts'
-import { actAs, actor } from '../../storage/stamp.ts'
+import { Realm } from '../../storage/rows/realm.ts'
+import { actAs, actor } from '../../storage/rows/stamp.ts'
 import { freshDatabase } from '../support/database.ts'
 
 let orm: MikroORM

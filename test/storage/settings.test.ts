@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { openStorage } from '../../storage/orm.ts'
-import { Setting } from '../../storage/setting.ts'
+import { Setting } from '../../storage/rows/setting.ts'
 import { Settings } from '../../storage/settings.ts'
 import { freshDatabase } from '../support/database.ts'
 

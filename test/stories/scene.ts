@@ -1,8 +1,8 @@
 // What the stories begin with: a realm, a policy over the built-in CA, and as many end entities as they need.
 import { randomUUID } from 'node:crypto'
-import { CertificateProvider } from '../../storage/certificate-provider.ts'
-import { EndEntity } from '../../storage/end-entity.ts'
-import type { Policy } from '../../storage/policy.ts'
+import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
+import type { Policy } from '../../storage/rows/policy.ts'
 import type { Processes } from '../support/processes.ts'
 import { makePolicy, makeRealm } from '../support/records.ts'
 import { until } from '../support/issuing.ts'

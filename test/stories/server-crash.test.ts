@@ -1,6 +1,6 @@
 // Temporal and PostgreSQL are killed, one after the other, while orders wait for people.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { Certificate } from '../../storage/certificate.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
 import { until } from '../support/issuing.ts'
 import { startProcesses, type Processes } from '../support/processes.ts'
 import { makeScene, requestAll } from './scene.ts'

@@ -1,6 +1,6 @@
 // A certificate that is not there when its caller stops waiting (contract 4.2).
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { Certificate } from '../../storage/certificate.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
 import { refusalOf, setSetting, until } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 

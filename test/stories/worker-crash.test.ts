@@ -1,8 +1,8 @@
 // The worker is killed in the middle of a large order.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { AuditEvent } from '../../storage/audit-event.ts'
-import { Certificate } from '../../storage/certificate.ts'
-import { PermissionGrant } from '../../storage/permission-grant.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { startProcesses, type Processes } from '../support/processes.ts'
 import { makeScene, requestAll } from './scene.ts'
 

@@ -1,5 +1,5 @@
 // What each operation needs, written from contract 7.1 to 7.4 and not from its declaration, so that the two can disagree.
-import { exampleIds } from '../../api/examples.ts'
+import { exampleIds } from '../../api/kernel/examples.ts'
 import {
   CertificatePermission,
   CertRequestPermission,

@@ -19,12 +19,12 @@ import {
   Version,
   change,
   clearable,
-} from '../../api/dto.ts'
-import { from, operation } from '../../api/operation.ts'
-import { Flag, Ids, optionally } from '../../api/query.ts'
+} from '../../api/kernel/dto.ts'
+import { from, operation } from '../../api/kernel/operation.ts'
+import { Flag, Ids, optionally } from '../../api/kernel/query.ts'
 import { Failure } from '../../domain/failure.ts'
 import { pageOf } from '../../domain/search.ts'
-import { Realm } from '../../storage/realm.ts'
+import { Realm } from '../../storage/rows/realm.ts'
 
 const TestRealm = dto('TestRealm', {
   id: Uuid,

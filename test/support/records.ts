@@ -4,12 +4,12 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { endEntityFields, type SubjectData } from '../../domain/end-entity-rules.ts'
 import { everything, policyDefaults } from '../../domain/policy-rules.ts'
 import { completeLocal } from '../../domain/local-provider.ts'
-import { CertRequest } from '../../storage/cert-request.ts'
-import { Certificate } from '../../storage/certificate.ts'
-import { CertificateProvider } from '../../storage/certificate-provider.ts'
-import { EndEntity } from '../../storage/end-entity.ts'
-import { Policy } from '../../storage/policy.ts'
-import { Realm } from '../../storage/realm.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
+import { Policy } from '../../storage/rows/policy.ts'
+import { Realm } from '../../storage/rows/realm.ts'
 
 const unique = (word: string): string => `${word} ${randomUUID()}`
 

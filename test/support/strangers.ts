@@ -1,9 +1,9 @@
 // Certificates that strangers made: by openssl, or signed here in numbers with a key that nobody knows.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { buildTbs, generateSerialNumber, signTbs, type TbsInput } from '../../pki/certificate.ts'
-import { keyIdentifier } from '../../pki/public-key.ts'
-import { getKeyAlgorithm } from '../../pki/algorithms.ts'
+import { buildTbs, generateSerialNumber, signTbs, type TbsInput } from '../../pki/certificate/certificate.ts'
+import { keyIdentifier } from '../../pki/keys/public-key.ts'
+import { getKeyAlgorithm } from '../../pki/keys/algorithms.ts'
 import { encodePem } from '../../pki/pem.ts'
 import { getTemplate, nameDer } from '../pki/hierarchy.ts'
 import { openssl, type Workbench } from '../pki/openssl.ts'

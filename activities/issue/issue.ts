@@ -1,0 +1,64 @@
+// The signing activities: what the issuing workflows call.
+import { Context } from '@temporalio/activity'
+import { countRunning, readyItems } from '../../storage/order-items.ts'
+import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
+import { issueAll, type IssueRun } from './chunk.ts'
+import type { Services } from '../services.ts'
+
+/** What a part of an order came to. */
+export interface Progress {
+  readonly issued: number
+  /** Items (of the part, or of the whole order) that still wait for a decision. */
+  readonly waiting: number
+}
+
+const beatEveryMs = 10_000
+
+/** Heartbeats while it works, so that a dead worker is noticed within a minute; a cancelled one stops at the next beat. */
+const beating = async <T>(work: (beat: () => void) => Promise<T>): Promise<T> => {
+  const { heartbeat, cancellationSignal } = Context.current()
+  const timer = setInterval(() => heartbeat(), beatEveryMs)
+  try {
+    return await work(() => {
+      heartbeat()
+      cancellationSignal.throwIfAborted()
+    })
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+const issuedOf = (outcomes: readonly ItemOutcome[]): number =>
+  outcomes.filter(({ certificateId }) => certificateId).length
+
+export const signingActivities = (services: Services) => {
+  const issueItems = async (
+    orderId: string,
+    range: { from: number; to: number } | { certRequestIds: readonly string[] },
+  ): Promise<number> => {
+    const certRequestIds = await readyItems(services.orm.em.fork(), orderId, range)
+    return issuedOf(await beating(beat => issueAll(services, { runId: orderId, certRequestIds }, beat)))
+  }
+  return {
+    /** Idempotency key: each certificate request; one with a certificate is answered, not issued again. */
+    issueChunk: (run: IssueRun): Promise<ItemOutcome[]> => beating(beat => issueAll(services, run, beat)),
+    /** Idempotency key: each certificate request of the positions `from` to `to` of the order. */
+    issueOrderItems: async ({
+      orderId,
+      from,
+      to,
+    }: {
+      orderId: string
+      from: number
+      to: number
+    }): Promise<Progress> => {
+      const issued = await issueItems(orderId, { from, to })
+      return { issued, waiting: await countRunning(services.orm.em.fork(), orderId, { from, to }) }
+    },
+    /** Idempotency key: each of these certificate requests. */
+    issueDecided: async (input: { orderId: string; certRequestIds: string[] }): Promise<Progress> => {
+      const issued = await issueItems(input.orderId, { certRequestIds: input.certRequestIds })
+      return { issued, waiting: await countRunning(services.orm.em.fork(), input.orderId) }
+    },
+  }
+}

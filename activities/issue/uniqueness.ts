@@ -1,0 +1,43 @@
+// Uniqueness of active certificates (contract 5.4 check 12) inside the storing transaction, where it cannot be raced.
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { latestActive } from '../../storage/issue-facts.ts'
+import type { Dossier } from '../../authority/request-case.ts'
+
+interface Candidate {
+  readonly dossier: Dossier
+}
+
+const keyOf = ({ policy, endEntity }: Dossier): string => `${policy.id}/${endEntity.id}`
+
+const lock = async (em: EntityManager, keys: readonly string[]): Promise<void> => {
+  for (const key of [...new Set(keys)].toSorted())
+    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 12))', [key])
+}
+
+const wasOvertaken = async (
+  em: EntityManager,
+  { policy, endEntity, latestActive: seen }: Dossier,
+): Promise<boolean> => {
+  const latest = (await latestActive(em, policy.id, [endEntity.id])).get(endEntity.id)
+  return latest !== undefined && latest.getTime() > (seen?.getTime() ?? 0)
+}
+
+/** The requests whose policy allows one active certificate and for which another run, or this one, just made it. */
+export const findDoubles = async (
+  em: EntityManager,
+  candidates: readonly Candidate[],
+): Promise<ReadonlySet<string>> => {
+  const guarded = candidates.filter(({ dossier }) => dossier.policy.enforceActiveCertUniqueness)
+  await lock(
+    em,
+    guarded.map(({ dossier }) => keyOf(dossier)),
+  )
+  const taken = new Set<string>()
+  const doubles = new Set<string>()
+  for (const { dossier } of guarded) {
+    const key = keyOf(dossier)
+    if (taken.has(key) || (await wasOvertaken(em, dossier))) doubles.add(dossier.request.id)
+    taken.add(key)
+  }
+  return doubles
+}

@@ -1,0 +1,102 @@
+// Who holds this bearer token (contract 1.5): the signature and claims are checked here, the record is found in storage.
+import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
+import { Failure } from '../../domain/failure.ts'
+import type { TokenFacts } from '../../storage/principal.ts'
+
+const clockToleranceSeconds = 60
+const patienceMs = 5000
+const serviceAccountPrefix = 'service-account-'
+
+export interface TokenRules {
+  /** The issuer, which is also where its discovery document is. */
+  readonly issuer: string
+  /** Accepted in `aud` or `azp`; empty: not asked for. */
+  readonly audiences: readonly string[]
+  /** The signature algorithms that are accepted, whatever a token says. */
+  readonly algorithms: readonly string[]
+  /** Where the public keys are when the discovery document cannot be used from here. */
+  readonly keysUrl?: string | undefined
+}
+
+/** Turns the Authorization header into the facts of a valid token, else AUTHENTICATION_FAILED. */
+export type Authenticate = (header: string | undefined) => Promise<TokenFacts>
+
+const refuse = (reason: string): never => {
+  throw new Failure('AUTHENTICATION_FAILED', reason)
+}
+
+const tokenIn = (header: string | undefined): string =>
+  /^Bearer +([\w.~+/=-]+) *$/i.exec(header ?? '')?.[1] ?? refuse('A bearer token is required.')
+
+const discover = async (issuer: string): Promise<URL> => {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs) })
+  const { jwks_uri: keys, issuer: stated } = (await response.json()) as { jwks_uri?: string; issuer?: string }
+  if (!response.ok || keys === undefined || stated !== issuer) throw new Error(`${url} does not describe ${issuer}.`)
+  return new URL(keys)
+}
+
+/** The public keys of the issuer: looked for at first use and again after a failure, then kept and refreshed. */
+export const issuerKeys = ({ issuer, keysUrl }: TokenRules): JWTVerifyGetKey => {
+  let found: Promise<JWTVerifyGetKey> | undefined
+  const find = async () =>
+    createRemoteJWKSet(keysUrl === undefined ? await discover(issuer) : new URL(keysUrl), {
+      timeoutDuration: patienceMs,
+    })
+  return async (header, token) => {
+    found ??= find().catch((error: unknown) => {
+      found = undefined
+      throw new Error(`The identity provider ${issuer} cannot be reached.`, { cause: error })
+    })
+    return (await found)(header, token)
+  }
+}
+
+const isForUs = ({ aud, azp }: JWTPayload, audiences: readonly string[]): boolean =>
+  audiences.length === 0 || [aud, azp].flat().some(audience => audiences.includes(String(audience)))
+
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+
+const clientFacts = (claims: JWTPayload, account: string): TokenFacts => {
+  const clientId = text(claims['client_id']) ?? text(claims['azp']) ?? refuse('The token names no client.')
+  // Somebody who may choose a user name must not become the API client whose tokens carry the same prefix.
+  if (account.toLowerCase() !== `${serviceAccountPrefix}${clientId}`.toLowerCase())
+    refuse('The token names two clients.')
+  return { kind: 'API_CLIENT', clientId }
+}
+
+/** What the claims of a checked token tell of its subject. */
+export const factsOf = (claims: JWTPayload): TokenFacts => {
+  const account = text(claims['preferred_username']) ?? ''
+  if (account.startsWith(serviceAccountPrefix)) return clientFacts(claims, account)
+  const subject = claims.sub ?? refuse('The token names no subject.')
+  return {
+    kind: 'USER',
+    subject,
+    email: text(claims['email']),
+    firstName: text(claims['given_name']),
+    lastName: text(claims['family_name']),
+    name: text(claims['name']) ?? (account || subject),
+  }
+}
+
+const isTokenError = (error: unknown): boolean =>
+  error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)
+
+/** Makes the check of tokens under these rules. */
+export const authenticateWith =
+  (rules: TokenRules, keys: JWTVerifyGetKey = issuerKeys(rules)): Authenticate =>
+  async header => {
+    const { payload } = await jwtVerify(tokenIn(header), keys, {
+      issuer: rules.issuer,
+      algorithms: [...rules.algorithms],
+      clockTolerance: clockToleranceSeconds,
+      requiredClaims: ['exp'],
+    }).catch((error: unknown) => {
+      if (!isTokenError(error)) throw error
+      return refuse('The token is not valid.')
+    })
+    if (!isForUs(payload, rules.audiences)) refuse('The token is for another audience.')
+    if (!['Bearer', null].includes(text(payload['typ']))) refuse('The token is not an access token.')
+    return factsOf(payload)
+  }

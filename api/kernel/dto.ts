@@ -1,0 +1,187 @@
+// The building blocks of DTOs (contract 1.1 to 1.4). One schema reads a request, is the TypeScript type, writes the
+// answer and is the OpenAPI component: therefore only checks and two-way codecs here, never one-way transforms.
+import { z } from 'zod'
+import { SecurityIdentityType, valuesOf, type Enumeration } from '../../domain/enums.ts'
+
+/** The most ids that one list may hold unless stated (contract 1.2). */
+export const maxIds = 10_000
+
+// Spelled out, not \p{Cc}: clients read this pattern in the OpenAPI document, some without Unicode classes.
+// oxlint-disable-next-line no-control-regex
+const controls = /^[^\u0000-\u001f\u007f-\u009f]*$/
+const line = (max: number) =>
+  z
+    .string()
+    .trim()
+    .max(max)
+    .regex(controls, { error: 'must not hold control characters' })
+    // Half a surrogate pair has no UTF-8 form, which is what the database keeps.
+    .refine(text => text.isWellFormed(), { error: 'must be whole Unicode characters' })
+
+/** An id: any case in, lower case out. A malformed one is INVALID_IDENTIFIER. */
+export const Uuid = z.guid().toLowerCase()
+
+/** A Date: ISO 8601 with any offset in, UTC with milliseconds out. */
+export const Timestamp = z.codec(z.iso.datetime({ offset: true }), z.date(), {
+  decode: text => new Date(text),
+  encode: date => date.toISOString(),
+})
+
+const armour = /-----(?:BEGIN|END) [A-Z0-9 #]+-----/g
+// No groups: their backtracking would overflow the stack within the body limit.
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/
+
+/** Bytes: padded one-line Base64 out; white space and PEM armour are accepted in. */
+export const Base64 = z.codec(
+  z.string().meta({ contentEncoding: 'base64', example: 'MIIB' }),
+  z.custom<Uint8Array>(value => value instanceof Uint8Array),
+  {
+    decode: (text, context) => {
+      const bare = text.replace(armour, '').replace(/\s+/g, '')
+      if (bare.length % 4 === 0 && base64.test(bare)) return Buffer.from(bare, 'base64')
+      context.issues.push({ code: 'custom', input: text, message: 'must be Base64' })
+      return z.NEVER
+    },
+    encode: bytes => Buffer.from(bytes).toString('base64'),
+  },
+)
+
+/** A required String: trimmed, 1 to `max` characters, no control characters. */
+export const Text = (max = 255) => line(max).min(1)
+
+/** A required longer text that keeps its lines, such as PEM, JSON or CSV. */
+export const LongText = (max = Number.MAX_SAFE_INTEGER) => z.string().min(1).max(max)
+
+/** An Int of int32 within a range. */
+export const Int = (min = -2_147_483_648, max = 2_147_483_647) => z.int().min(min).max(max)
+
+/** A count (Long). */
+export const Long = z.int().nonnegative()
+
+const orNull = <S extends z.ZodType>(wire: S) =>
+  z.codec(
+    wire.nullish(),
+    z.custom<z.output<S> | null>(() => true),
+    {
+      decode: value => (value === undefined || value === '' ? null : value) as z.output<S> | null,
+      encode: value => (value ?? null) as never,
+    },
+  )
+
+/** An optional member of a request: absent and null both read as null. */
+export const maybe = <S extends z.ZodType>(schema: S) => orNull(schema)
+
+/** An optional member of an answer (or of a type that goes both ways): always there, null when there is nothing. */
+export const nullable = <S extends z.ZodType>(schema: S) =>
+  orNull(schema) as unknown as z.ZodCodec<z.ZodOptional<z.ZodNullable<S>>, z.ZodOptional<z.ZodType<z.output<S> | null>>>
+
+/** An optional String of a request: absent, null, empty and blank read as null. */
+export const MaybeText = (max = 255) => maybe(line(max))
+
+/** A member with a default: absent and null read as the default. */
+export const withDefault = <S extends z.ZodType>(schema: S, value: z.output<S>) =>
+  z.codec(
+    schema.nullish(),
+    z.custom<z.output<S>>(() => true),
+    { decode: given => given ?? value, encode: given => given as never },
+  )
+
+/** A required member in a PATCH: absent leaves it unchanged, null is refused. */
+export const change = <S extends z.ZodType>(schema: S) => schema.optional()
+
+/** An optional member in a PATCH: absent leaves it unchanged, null clears it. */
+export const clearable = <S extends z.ZodType>(schema: S) => schema.nullable().optional()
+
+/** An optional String in a PATCH: absent leaves it unchanged; null, empty and blank clear it. */
+export const ClearableText = (max = 255) =>
+  z
+    .codec(line(max).nullable(), z.string().nullable(), { decode: text => text || null, encode: text => text })
+    .optional()
+
+/** The stated version of an update (contract 1.4); the kernel compares it. */
+export const Version = z.int().positive().nullable().optional()
+
+const named = new Map<Enumeration, z.ZodType>()
+
+/** A constant of an enumeration of `domain`; with a name it becomes a component of its own. */
+export const enumOf = <E extends Enumeration>(
+  enumeration: E,
+  name?: string,
+): z.ZodEnum<{ [K in keyof E & string]: K }> => {
+  type Constant = z.ZodEnum<{ [K in keyof E & string]: K }>
+  const known = named.get(enumeration) ?? z.enum(valuesOf(enumeration))
+  if (name === undefined || named.has(enumeration)) return known as Constant
+  const component = known.meta({ id: name })
+  named.set(enumeration, component)
+  return component as Constant
+}
+
+/** A list of 0 (or `min`) to `max` items; a longer one is REQUEST_TOO_LARGE. */
+export const listOf = <S extends z.ZodType>(item: S, { min = 0, max = maxIds } = {}) => z.array(item).min(min).max(max)
+
+/** A list without duplicates: equal items count once, also towards its limits. */
+export const setOf = <S extends z.ZodType>(item: S, { min = 0, max = maxIds } = {}) =>
+  z
+    .array(item)
+    .overwrite(items => [...new Set(items)])
+    .min(min)
+    .max(max)
+
+/** A Set of ids with at least one id (contract 1.2). */
+export const idsOf = (max = maxIds) => setOf(Uuid, { min: 1, max })
+
+/** A named DTO: the name is the specification's and becomes the OpenAPI component. */
+export const dto = <S extends z.ZodRawShape>(name: string, shape: S) => z.object(shape).meta({ id: name })
+
+/** A named DTO of whose members exactly one of these is there. */
+export const exactlyOne = <S extends z.ZodRawShape>(name: string, members: readonly (keyof S & string)[], shape: S) =>
+  z
+    .object(shape)
+    .refine(value => members.filter(member => (value as Record<string, unknown>)[member] != null).length === 1, {
+      error: `needs exactly one of ${members.join(', ')}`,
+    })
+    .meta({ id: name })
+
+/** The same fields under another name of the specification. */
+export const sameAs = <S extends z.ZodRawShape>(name: string, schema: z.ZodObject<S>) => dto(name, schema.shape)
+
+/** A page of items (contract 1.3). */
+export const pageDto = <S extends z.ZodType>(name: string, item: S) =>
+  dto(name, {
+    content: z.array(item),
+    totalElements: Long,
+    totalPages: Long,
+    number: Long,
+    size: Long,
+    numberOfElements: Long,
+    first: z.boolean(),
+    last: z.boolean(),
+    empty: z.boolean(),
+  })
+
+const IdentityType = enumOf(SecurityIdentityType, 'SecurityIdentityType')
+
+/** Who made and last changed a resource, and its version. */
+export const AuditedAndVersionDtoUUID = dto('AuditedAndVersionDtoUUID', {
+  createdBy: nullable(Uuid),
+  createdByType: IdentityType,
+  createdDate: Timestamp,
+  lastModifiedBy: nullable(Uuid),
+  lastModifiedByType: IdentityType,
+  lastModifiedDate: Timestamp,
+  version: z.int(),
+})
+
+/** Whether and by whom a resource is archived. */
+export const ArchivedDtoUUID = dto('ArchivedDtoUUID', {
+  archived: z.boolean(),
+  archivedDate: nullable(Timestamp),
+  archivedBy: nullable(Uuid),
+  archivedByType: nullable(IdentityType),
+})
+
+/** The member `metadata!` of the specification's resources. */
+export const Metadata = AuditedAndVersionDtoUUID
+
+/** The member `archiveInfo!` of the specification's resources. */
+export const ArchiveInfo = ArchivedDtoUUID

@@ -1,0 +1,54 @@
+// From HTTP to an operation and back, in the order of contract 1.6: token, media type, shape, then `perform`.
+import type { Middleware, Context } from 'koa'
+import { z } from 'zod'
+import { Failure } from '../../../domain/failure.ts'
+import { findOrCreatePrincipal } from '../../../storage/principal.ts'
+import type { KnownPrincipal } from '../caller.ts'
+import type { Dependencies } from '../dependencies.ts'
+import { read } from '../errors.ts'
+import type { Operation } from '../operation.ts'
+import { readPage, sortableBy } from '../paging.ts'
+import { perform, type Surrounding } from '../perform.ts'
+import { parametersIn } from '../query.ts'
+import { readBody } from './body.ts'
+import type { State } from './state.ts'
+
+/** Finds the principal of the token in a request, else 401. */
+export const identify = async (ctx: Context, { authenticate, orm }: Dependencies): Promise<KnownPrincipal> => {
+  const facts = await authenticate(ctx.get('Authorization') || undefined)
+  const { enabled, ...principal } = await findOrCreatePrincipal(orm.em.fork(), facts)
+  if (!enabled) throw new Failure('PRINCIPAL_DISABLED')
+  return principal
+}
+
+const shapeReader = (operation: Operation) => {
+  const params = z.object(operation.params)
+  const query = z.object(operation.query)
+  const sortable = operation.paging ? sortableBy(operation.answer) : undefined
+  return async (ctx: Context) => {
+    const body = await readBody(ctx, operation)
+    const given = parametersIn(ctx.querystring)
+    return {
+      params: read(params, ctx['params']),
+      query: read(query, given),
+      body: operation.body && read(operation.body, body),
+      page: sortable && readPage(given, sortable),
+    }
+  }
+}
+
+/** The handler of one operation. */
+export const handlerOf = (operationId: string, operation: Operation, deps: Surrounding): Middleware<State> => {
+  const shape = shapeReader(operation)
+  return async ctx => {
+    ctx.state.operationId = operationId
+    ctx.state.operation = operation
+    const principal = operation.needs === 'NOTHING' ? undefined : await identify(ctx, deps)
+    if (principal) ctx.state.principal = principal
+    const value = await perform(operation, { ...(await shape(ctx)), principal }, deps)
+    ctx.status = operation.status
+    if (operation.answer === null) return
+    ctx.type = 'application/json'
+    ctx.body = JSON.stringify(value)
+  }
+}

@@ -1,0 +1,15 @@
+// What the middleware of one request tell each other.
+import type { DefaultState } from 'koa'
+import type { Logger } from 'pino'
+import type { ApiError } from '../../../domain/failure.ts'
+import type { KnownPrincipal } from '../caller.ts'
+import type { Operation } from '../operation.ts'
+
+export interface State extends DefaultState {
+  requestId: string
+  log: Logger
+  operationId?: string
+  operation?: Operation
+  principal?: KnownPrincipal
+  refusal?: ApiError
+}

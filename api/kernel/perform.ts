@@ -1,0 +1,113 @@
+// Running one operation on shaped input, in the order of contract 1.6: existence, rights, state and version, rules.
+import { actAs } from '../../storage/rows/stamp.ts'
+import { Failure } from '../../domain/failure.ts'
+import { isGlobal, isPlaceless } from '../../domain/permissions.ts'
+import { Caller, type KnownPrincipal } from './caller.ts'
+import type { Dependencies } from './dependencies.ts'
+import { encodeAnswer } from './encode.ts'
+import { isCollision } from './errors.ts'
+import { declaredBy, rightsOf } from './needs.ts'
+import type { Operation } from './operation.ts'
+import { load, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
+
+/** The shaped input of one call. */
+export interface Input extends SourceInput {
+  readonly page: unknown
+  /** Undefined at a public operation. */
+  readonly principal: KnownPrincipal | undefined
+}
+
+type Rows = Readonly<Record<string, Row | Row[] | undefined>>
+
+const retries = 3
+
+const every = (rows: Rows, name?: string): Row[] =>
+  Object.entries(rows)
+    .filter(([key]) => name === undefined || key === name)
+    .flatMap(([, row]) => row ?? [])
+
+const asksGloballyOnly = (operation: Operation): boolean => {
+  const rights = rightsOf(operation)
+  return rights.length > 0 && rights.every(([, right]) => isGlobal(right))
+}
+
+const demandGlobally = async (operation: Operation, caller: Caller, input: Input): Promise<void> => {
+  for (const [name, right] of rightsOf(operation)) {
+    const source = operation.on[name]
+    await caller.must(right, source ? { PRINCIPAL: namedIn(input, source) } : {})
+  }
+}
+
+const demand = async (operation: Operation, caller: Caller, rows: Rows): Promise<void> => {
+  for (const [name, right] of rightsOf(operation)) {
+    const places = every(rows, name).map(placeOf)
+    if (isPlaceless(right)) places.push({})
+    const verdicts = await caller.which(right, places)
+    if (verdicts.includes(false)) throw new Failure('ACCESS_DENIED')
+  }
+}
+
+const statedVersion = (body: unknown): number | undefined => {
+  const version = (body as { version?: unknown } | undefined)?.version
+  return typeof version === 'number' ? version : undefined
+}
+
+const checkState = ({ living }: Operation, rows: Rows, { body }: Input): void => {
+  if (living && every(rows).some(row => row.archived)) throw new Failure('ENTITY_ARCHIVED')
+  const stated = statedVersion(body)
+  const [target] = every(rows, 'target')
+  if (stated !== undefined && target?.version !== undefined && target.version !== stated)
+    throw new Failure('VERSION_CONFLICT')
+}
+
+const loadAll = async (em: Parameters<typeof load>[0], operation: Operation, input: Input): Promise<Rows> => {
+  const rows: Record<string, Row | Row[] | undefined> = {}
+  for (const [name, source] of Object.entries(operation.on)) rows[name] = await load(em, source, input)
+  return rows
+}
+
+const authorized = async (em: Parameters<typeof load>[0], operation: Operation, input: Input) => {
+  const { principal } = input
+  if (!principal) return { rows: await loadAll(em, operation, input), caller: undefined }
+  const declared = declaredBy(operation)
+  if (asksGloballyOnly(operation)) {
+    const caller = await Caller.load(em, principal, { declared })
+    await demandGlobally(operation, caller, input)
+    return { rows: await loadAll(em, operation, input), caller }
+  }
+  const rows = await loadAll(em, operation, input)
+  const caller = await Caller.load(em, principal, { places: every(rows).map(placeOf), declared })
+  await demand(operation, caller, rows)
+  return { rows, caller }
+}
+
+/** What operations are given, and which there are. */
+export interface Surrounding extends Dependencies {
+  readonly operations?: Readonly<Record<string, Operation>>
+}
+
+const attempt = async (operation: Operation, input: Input, deps: Surrounding): Promise<unknown> => {
+  const em = deps.orm.em.fork()
+  if (input.principal) actAs(em, input.principal)
+  const { rows, caller } = await authorized(em, operation, input)
+  checkState(operation, rows, input)
+  const { temporal, clock, settings, services, operations = {} } = deps
+  const surroundings = { em, temporal, clock, settings, services, operations }
+  const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
+  await em.flush()
+  return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)
+}
+
+const mayRepeat = ({ repeatable }: Operation, { body }: Input): boolean =>
+  repeatable && statedVersion(body) === undefined
+
+/** Runs an operation and answers its encoded value; a collision with another writer is tried again where that is safe. */
+export const perform = async (operation: Operation, input: Input, deps: Surrounding): Promise<unknown> => {
+  let left = mayRepeat(operation, input) ? retries : 0
+  const again = async (error: unknown): Promise<unknown> => {
+    if (left === 0 || !isCollision(error)) throw error
+    left -= 1
+    return attempt(operation, input, deps).catch(again)
+  }
+  return attempt(operation, input, deps).catch(again)
+}

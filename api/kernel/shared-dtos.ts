@@ -1,0 +1,97 @@
+// The types that several resources share (contract 6.1), under the specification's names.
+import { z } from 'zod'
+import {
+  CertRequestAction,
+  CryptoAlgorithm,
+  ECNamedCurve,
+  EdDSANamedCurve,
+  EndEntityProperty,
+  SecurityIdentityType,
+  rsaKeySizes,
+} from '../../domain/enums.ts'
+import { apiErrors, type ApiError } from '../../domain/failure.ts'
+import { dto, enumOf, Int, listOf, Long, MaybeText, nullable, setOf, Text, Uuid } from './dto.ts'
+
+/** A code of contract 3. */
+export const ApiErrorValue = z.enum(Object.keys(apiErrors) as [ApiError, ...ApiError[]]).meta({ id: 'ApiError' })
+
+/** The body of every failed operation. */
+export const ApiExceptionResponse = dto('ApiExceptionResponse', {
+  apiError: ApiErrorValue,
+  errorMessage: nullable(z.string()),
+  fieldErrors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
+})
+
+/** One failed item of a batch. */
+export const BatchItemError = dto('BatchItemError', {
+  id: nullable(Uuid),
+  index: Long,
+  apiError: ApiErrorValue,
+  errorMessage: nullable(z.string()),
+})
+
+/** Parameters of a key pair; the absent one of the algorithm means the first allowed value. */
+export const KeyGenParamsDto = dto('KeyGenParamsDto', {
+  cryptoAlgorithm: enumOf(CryptoAlgorithm, 'CryptoAlgorithm'),
+  keySize: nullable(Int(1)),
+  ecNamedCurve: nullable(enumOf(ECNamedCurve, 'ECNamedCurve')),
+  edDSANamedCurve: nullable(enumOf(EdDSANamedCurve, 'EdDSANamedCurve')),
+})
+
+/** What a policy allows; absent or empty means all that the provider supports. */
+export const CryptoRestrictionsDto = dto('CryptoRestrictionsDto', {
+  allowedCryptoAlgorithms: setOf(enumOf(CryptoAlgorithm, 'CryptoAlgorithm')),
+  allowedRsaKeySizes: nullable(setOf(z.literal(rsaKeySizes))),
+  allowedEcNamedCurves: nullable(setOf(enumOf(ECNamedCurve, 'ECNamedCurve'))),
+  allowedEdDSANamedCurves: nullable(setOf(enumOf(EdDSANamedCurve, 'EdDSANamedCurve'))),
+})
+
+/** A key/value pair of an end entity; how long they may be is a rule of `domain` (contract 5.2: 422, not 400). */
+export const GenericDto = dto('GenericDto', { key: Text(10_000), value: Text(10_000) })
+
+/** The fields that describe the owner of a certificate; `domain` holds their rules. */
+export const subjectFields = {
+  commonName: MaybeText(),
+  organization: MaybeText(),
+  organizationalUnit: MaybeText(),
+  country: MaybeText(),
+  externalId: MaybeText(),
+  email: MaybeText(),
+  domains: nullable(listOf(Text())),
+  ips: nullable(listOf(Text())),
+  genericDtoList: nullable(listOf(GenericDto)),
+}
+
+/** The same fields as an answer: lists are never null (contract 1.3). */
+export const subjectAnswer = {
+  commonName: nullable(z.string()),
+  organization: nullable(z.string()),
+  organizationalUnit: nullable(z.string()),
+  country: nullable(z.string()),
+  externalId: nullable(z.string()),
+  email: nullable(z.string()),
+  domains: z.array(z.string()),
+  ips: z.array(z.string()),
+  genericDtoList: z.array(GenericDto),
+}
+
+/** Subject data in a request. */
+export const SubjectDataDto = dto('SubjectDataDto', subjectFields)
+
+/** One subject alternative name. */
+export const SubjectAlternativeNameDto = dto('SubjectAlternativeNameDto', {
+  type: z.enum(['DNS', 'IP', 'EMAIL', 'URI', 'OTHER']),
+  value: z.string(),
+})
+
+/** The verdict of one principal on a certificate request. */
+export const UserResponseDto = dto('UserResponseDto', {
+  userId: Uuid,
+  userType: enumOf(SecurityIdentityType, 'SecurityIdentityType'),
+  action: enumOf(CertRequestAction, 'CertRequestAction'),
+  /** Stored in the form of a Timestamp already. */
+  responseDate: z.iso.datetime(),
+})
+
+/** A property of an end entity, as rules and mismatches name it. */
+export const EndEntityPropertyValue = enumOf(EndEntityProperty, 'EndEntityProperty')

@@ -1,0 +1,108 @@
+// Who issued the certificates of an import: known CAs, or CAs of its own chains (contract 10.4, docs/decisions/0007).
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { isIssuedBy } from '../../../pki/certificate/chain.ts'
+import { parseCertificate, type CertificateDescription } from '../../../pki/certificate/certificate.ts'
+import { findCasNamed } from '../../../storage/known-certificates.ts'
+import type { Stranger } from './import-blocks.ts'
+import { mapInTurns } from '../../kernel/yielding.ts'
+
+/** What the signatures of an import say; certificates are named by their fingerprints. */
+export interface Issuance {
+  /** The CA certificate that signed a certificate, where one is known or comes along. */
+  readonly issuerOf: ReadonlyMap<string, string>
+  /** CA certificates of the input that issued others of it. */
+  readonly chain: ReadonlySet<string>
+  /** Certificates that claim a CA of ours and are not of it. */
+  readonly forged: ReadonlySet<string>
+  /** The ids of known CA certificates. */
+  readonly caIds: ReadonlyMap<string, string>
+}
+
+type Certificate = CertificateDescription
+/** A name and a key identifier, which together mean one key. */
+type Claim = readonly [name: Buffer, keyIdentifier: Buffer | null]
+
+const textOf = ([name, keyIdentifier]: Claim): string => `${name.toString('hex')}/${keyIdentifier?.toString('hex')}`
+
+const claimOf = ({ subjectNameDer, ski }: Certificate): Claim => [subjectNameDer, ski]
+const issuerClaimOf = ({ issuerNameDer, aki }: Certificate): Claim => [issuerNameDer, aki]
+
+/** The most signatures that are tried by name, and by name and key identifier: bounds what a hostile input costs. */
+const mostTried = 8
+
+/** Finds the CAs that may have signed a certificate, those with the very key identifier first. */
+const candidatesAmong = (cas: readonly Certificate[]) => {
+  const byClaim = Map.groupBy(cas, ca => textOf(claimOf(ca)))
+  const byName = Map.groupBy(cas, ca => textOf([ca.subjectNameDer, null]))
+  return (certificate: Certificate): Certificate[] => {
+    const exact = byClaim.get(textOf(issuerClaimOf(certificate))) ?? []
+    const named = byName.get(textOf([certificate.issuerNameDer, null])) ?? []
+    return [...new Set([...exact.slice(0, mostTried), ...named.slice(0, mostTried)])]
+  }
+}
+
+const sameKey = (one: Certificate, other: Certificate): boolean => one.publicKeySpki.equals(other.publicKeySpki)
+
+/** Tells which certificates use name and key identifier of a CA that we answer for without being of its key. */
+const forgeryAmong = (ours: readonly Certificate[]) => {
+  const byClaim = Map.groupBy(ours, ca => textOf(claimOf(ca)))
+  const belies = (claim: Claim, holder: Certificate | null): boolean => {
+    const claimed = claim[1] === null ? [] : (byClaim.get(textOf(claim)) ?? [])
+    return claimed.length > 0 && !claimed.some(ca => holder !== null && sameKey(ca, holder))
+  }
+  return {
+    isImpostor: (ca: Certificate): boolean => ca.isCa && belies(claimOf(ca), ca),
+    isForged: (certificate: Certificate, signer: Certificate | null) => belies(issuerClaimOf(certificate), signer),
+  }
+}
+
+const loadCas = async (em: EntityManager, certificates: readonly Certificate[]) => {
+  const names = certificates.flatMap(({ issuerDn, subjectDn, isCa }) => (isCa ? [issuerDn, subjectDn] : [issuerDn]))
+  const records = await findCasNamed(em, [...new Set(names)])
+  return mapInTurns(records, ({ der, ...record }) => ({ ...record, certificate: parseCertificate(der) }))
+}
+
+/** Who signed each certificate, itself included; null where nobody is found. */
+const findSigners = async (certificates: readonly Certificate[], cas: readonly Certificate[]) => {
+  const candidatesOf = candidatesAmong(cas)
+  return mapInTurns(certificates, certificate => {
+    const others = candidatesOf(certificate).filter(({ fingerprint }) => fingerprint !== certificate.fingerprint)
+    const candidates = certificate.selfSigned ? [certificate, ...others] : others
+    return { certificate, signer: candidates.find(ca => isIssuedBy(certificate, ca)) ?? null }
+  })
+}
+
+type Signed = Awaited<ReturnType<typeof findSigners>>[number]
+
+const isOthers = ({ certificate, signer }: Signed): boolean =>
+  signer !== null && !(sameKey(signer, certificate) && signer.subjectNameDer.equals(certificate.subjectNameDer))
+
+/** The CAs of the input whose key signed another certificate of it, in whichever of their certificates. */
+const chainOf = (signed: readonly Signed[], cas: readonly Certificate[]): ReadonlySet<string> => {
+  const active = new Set(
+    signed.filter(isOthers).map(({ signer }) => signer && textOf([signer.subjectNameDer, signer.publicKeySpki])),
+  )
+  const inChain = cas.filter(ca => active.has(textOf([ca.subjectNameDer, ca.publicKeySpki])))
+  return new Set(inChain.map(({ fingerprint }) => fingerprint))
+}
+
+/** Checks the signatures of an import against the CAs that are known and those that come along. */
+export const findIssuance = async (em: EntityManager, strangers: Iterable<Stranger>): Promise<Issuance> => {
+  const certificates = [...strangers].map(({ certificate }) => certificate)
+  const known = await loadCas(em, certificates)
+  const { isImpostor, isForged } = forgeryAmong(known.filter(ca => ca.vouchedFor).map(ca => ca.certificate))
+  const own = certificates.filter(ca => ca.isCa && ca.cryptoAlgorithm !== null && !isImpostor(ca))
+  const signed = await findSigners(certificates, [...known.map(ca => ca.certificate), ...own])
+  const forgeries = signed.filter(({ certificate, signer }) => isImpostor(certificate) || isForged(certificate, signer))
+  const forged = new Set(forgeries.map(({ certificate }) => certificate.fingerprint))
+  return {
+    issuerOf: new Map(
+      signed.flatMap(one =>
+        one.signer && isOthers(one) ? [[one.certificate.fingerprint, one.signer.fingerprint]] : [],
+      ),
+    ),
+    chain: chainOf(signed, own).difference(forged),
+    forged,
+    caIds: new Map(known.map(({ id, certificate }) => [certificate.fingerprint, id])),
+  }
+}

@@ -1,0 +1,93 @@
+// Certificates of strangers taken in, and the rehearsal of it (contract 10.4, docs/decisions/0007).
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { checkImport } from '../../../domain/import-rules.ts'
+import { storeImport } from '../../../storage/certificate-import.ts'
+import { EndEntity } from '../../../storage/rows/end-entity.ts'
+import { awaitTurn, findCaIds } from '../../../storage/known-certificates.ts'
+import { Policy } from '../../../storage/rows/policy.ts'
+import { Realm } from '../../../storage/rows/realm.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import { exampleCertificatePem, exampleIds } from '../../kernel/examples.ts'
+import { importAnswer, keptOf, verifyAnswer } from './import-answers.ts'
+import { distinctOf, readBlocks } from './import-blocks.ts'
+import { findIssuance } from './import-issuers.ts'
+import { judgeImport, type ImportCase } from './import-judgement.ts'
+import { afterOthers } from '../../kernel/yielding.ts'
+import { from, operation } from '../../kernel/operation.ts'
+import {
+  ImportCertificatesRequestDto,
+  ImportCertificatesResponseDto,
+  VerifyImportCertificatesRequestDto,
+  VerifyImportCertificatesResponseDto,
+} from './import-dtos.ts'
+
+interface Wish {
+  readonly em: EntityManager
+  readonly caller: Caller
+  readonly policy: Policy
+  readonly endEntity: EndEntity | undefined
+  readonly body: { readonly pemCertificates: string }
+}
+
+/** What both operations begin with: the rights that the body decides, what refuses the whole, and the signatures. */
+const prepare = async ({ em, caller, policy, endEntity, body }: Wish): Promise<ImportCase> => {
+  if (!endEntity) await caller.must('CREATE_END_ENTITY', { REALM: policy.realmId })
+  checkImport({ realm: await em.findOneOrFail(Realm, policy.realmId), policy, endEntity })
+  const blocks = await readBlocks(body.pemCertificates)
+  return { policy, endEntity, blocks, issuance: await findIssuance(em, distinctOf(blocks).values()) }
+}
+
+/** Judges by what is known when its turn comes, and stores what is to be imported. */
+const store = async (em: EntityManager, prepared: ImportCase, now: Date) => {
+  await awaitTurn(em)
+  const judgement = await judgeImport(em, prepared)
+  const { caIds, ...issuance } = prepared.issuance
+  const present = await findCaIds(em, issuance.chain)
+  const kept = keptOf(judgement, { ...issuance, caIds: new Map([...caIds, ...present]) })
+  const rows = await storeImport(em, { policy: prepared.policy, ...kept }, now)
+  return importAnswer(judgement, rows, now)
+}
+
+const on = { policy: from.body(Policy, 'policyId'), endEntity: from.optional(from.body(EndEntity, 'endEntityId')) }
+const needs = { policy: 'CREATE_CERT_REQUEST', endEntity: 'READ_END_ENTITY' } as const
+const alsoNeeds = [
+  {
+    right: 'CREATE_END_ENTITY',
+    on: 'the realm of the policy, when endEntityId is absent',
+    at: 'policy',
+    unless: 'endEntity',
+  },
+] as const
+const example = { body: { policyId: exampleIds.Policy, pemCertificates: exampleCertificatePem } }
+
+export const importCertificates = operation('POST /cert-requests/import-certificates', {
+  summary: 'Import certificates that were issued elsewhere',
+  on,
+  needs,
+  alsoNeeds,
+  body: ImportCertificatesRequestDto,
+  example,
+  largeBody: true,
+  returns: [201, ImportCertificatesResponseDto],
+  fails: [415, 422],
+  handle: async ({ em, clock, ...wish }) => {
+    const prepared = await prepare({ em, ...wish })
+    return afterOthers(() => em.transactional(transaction => store(transaction, prepared, clock())))
+  },
+})
+
+export const verifyImportCertificates = operation('POST /cert-requests/import-certificates/verify', {
+  summary: 'Tell what an import of certificates would do',
+  on,
+  needs,
+  alsoNeeds,
+  body: VerifyImportCertificatesRequestDto,
+  example,
+  largeBody: true,
+  returns: [200, VerifyImportCertificatesResponseDto],
+  fails: [415, 422],
+  handle: async wish => {
+    const prepared = await prepare(wish)
+    return verifyAnswer(await judgeImport(wish.em, prepared), prepared.issuance)
+  },
+})

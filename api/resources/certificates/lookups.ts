@@ -1,0 +1,67 @@
+// Certificates by what is written in them (contract 4.4: look-ups take what is not archived).
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { Failure } from '../../../domain/failure.ts'
+import { parseCertificate } from '../../../pki/certificate/certificate.ts'
+import { parseName } from '../../../pki/names/name.ts'
+import { formatName } from '../../../pki/names/name-text.ts'
+import { Certificate } from '../../../storage/rows/certificate.ts'
+import { exampleCertificate } from '../../kernel/examples.ts'
+import { operation } from '../../kernel/operation.ts'
+import { Fingerprint, GetCertByIssuerDnBinAndSnDto, GetCertificateResponseDto } from './dtos.ts'
+
+const found = [{ right: 'READ_CERTIFICATE', on: 'the certificate that is found', entity: Certificate }] as const
+
+export const getCertificateByFingerprint = operation('GET /certificates/by-fingerprint', {
+  summary: 'Find the certificate with a SHA-256 fingerprint',
+  needs: 'TOKEN',
+  alsoNeeds: found,
+  query: { fingerprint: Fingerprint },
+  example: { query: { fingerprint: exampleCertificate.fingerprint } },
+  returns: [200, GetCertificateResponseDto],
+  fails: [409],
+  handle: async ({ em, caller, query: { fingerprint } }) => {
+    const certificate = await em.findOne(Certificate, { fingerprint })
+    if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this fingerprint.')
+    await caller.must('READ_CERTIFICATE', certificate.place)
+    if (certificate.archived) throw new Failure('ENTITY_ARCHIVED', 'The certificate with this fingerprint is archived.')
+    return certificate
+  },
+})
+
+/** More with one issuer and one serial number are imitations, and which is meant cannot be told anyway. */
+const mostLooked = 1000
+
+/** Those with this issuer: the text leads to few rows, the octets of the Name decide. */
+const named = async (em: EntityManager, issuerNameDer: Buffer, serialNumber: string): Promise<Certificate[]> => {
+  const where = { serialNumber, issuerDn: formatName(parseName(issuerNameDer)), archived: false }
+  const orderBy = [{ imported: 'asc' }, { issuerCaId: 'asc nulls last' }] as const
+  const rows = await em.find(Certificate, where, { orderBy: [...orderBy], limit: mostLooked })
+  return rows.filter(({ der }) => parseCertificate(der).issuerNameDer.equals(issuerNameDer))
+}
+
+const isVerified = ({ issuerCaId }: Certificate): boolean => issuerCaId !== null && issuerCaId !== undefined
+const isIssuedHere = ({ imported }: Certificate): boolean => !imported
+
+/** The surest: an import may imitate issuer and serial number, so a verified issuer wins, then what was issued here. */
+const surest = (found: readonly Certificate[]): readonly Certificate[] =>
+  [isVerified, isIssuedHere].reduce((left, isSure) => (left.some(isSure) ? left.filter(isSure) : left), found)
+
+export const getCertificateByIssuerDnBinAndSerialNumber = operation(
+  'POST /certificates/by-issuer-dn-bin-and-serial-number',
+  {
+    summary: 'Find the certificate of an issuer (DER Name) with a serial number',
+    needs: 'TOKEN',
+    alsoNeeds: found,
+    body: GetCertByIssuerDnBinAndSnDto,
+    example: { body: { issuerDnBin: exampleCertificate.issuerDnBin, serialNumber: exampleCertificate.serialNumber } },
+    returns: [200, GetCertificateResponseDto],
+    fails: [415],
+    handle: async ({ em, caller, body: { issuerDnBin, serialNumber } }) => {
+      const [certificate, another] = surest(await named(em, Buffer.from(issuerDnBin), serialNumber))
+      if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this issuer and serial number.')
+      if (another) throw new Failure('AMBIGUOUS_RESULT', 'Several certificates have this issuer and serial number.')
+      await caller.must('READ_CERTIFICATE', certificate.place)
+      return certificate
+    },
+  },
+)

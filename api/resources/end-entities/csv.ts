@@ -1,0 +1,109 @@
+// Reading CSV (RFC 4180) in turns, so that a long table keeps nobody waiting (contract 12.2).
+import { isUtf8 } from 'node:buffer'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
+import { parse, type CsvError, type CsvErrorCode, type InfoRecord } from 'csv-parse'
+import { Failure } from '../../../domain/failure.ts'
+
+/** One row: the line where it starts, the first being 1; null instead of fields where a quote stands astray. */
+export interface CsvRow {
+  readonly line: number
+  readonly fields: readonly string[] | null
+}
+
+/** How a table is read. */
+export interface CsvOptions {
+  readonly separators: readonly string[]
+  /** The most rows, the header included. */
+  readonly mostRows: number
+}
+
+/** Long enough for every row that can be accepted. */
+const mostInRow = 300_000
+/** The library looks at the whole field again at each of them. */
+const mostStrayQuotes = 10
+const bytesATurn = 8192
+
+const reasons: Partial<Record<CsvErrorCode, string>> = {
+  CSV_INVALID_CLOSING_QUOTE: 'something stands between a closing quote and the next separator',
+  CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
+  CSV_MAX_RECORD_SIZE: `the row is longer than ${mostInRow} characters`,
+}
+
+const unreadable = (line: number, reason: string) =>
+  new Failure('INVALID_CSV', `The row at line ${line} cannot be read: ${reason}.`)
+
+const decoded = (table: string | Uint8Array): string => {
+  const isSound = typeof table === 'string' ? table.isWellFormed() : isUtf8(table)
+  if (!isSound) throw new Failure('INVALID_CSV', 'The table is not UTF-8.')
+  return typeof table === 'string' ? table : Buffer.from(table).toString()
+}
+
+/** The text of a table, without byte order mark, every line end as LF; INVALID_CSV when it is not UTF-8. */
+export const csvText = (table: string | Uint8Array): string =>
+  decoded(table)
+    .replace(/^\uFEFF/, '')
+    .replace(/\r\n?/g, '\n')
+
+const lineEnds = (text: string): number => text.split('\n').length - 1
+
+/** The line where a row starts, of which the source up to some place of this line is known. */
+const startOf = (line: number, source: string): number => line - lineEnds(source.replace(/^\n+/, '').slice(0, -1))
+
+const mustFit = (rows: readonly CsvRow[], mostRows: number): void => {
+  if (rows.length > mostRows) throw new Failure('REQUEST_TOO_LARGE', `The table has more than ${mostRows - 1} rows.`)
+}
+
+/** Notes the rows that hold a stray quote; where nobody can tell how to go on, it ends the reading. */
+const strayRows = (mostRows: number) => {
+  const rows: CsvRow[] = []
+  let inLast = 0
+  const note = (error: CsvError | undefined, source = ''): undefined => {
+    const line = startOf(Number(error?.['lines']), source)
+    if (error?.code !== 'INVALID_OPENING_QUOTE')
+      throw unreadable(line, (error && reasons[error.code]) ?? 'its quoting is wrong')
+    inLast = rows.at(-1)?.line === line ? inLast + 1 : 1
+    if (inLast > mostStrayQuotes) throw unreadable(line, 'its quoting is wrong')
+    if (inLast === 1) rows.push({ line, fields: null })
+    mustFit(rows, mostRows)
+  }
+  return { rows, note }
+}
+
+async function* inTurns(bytes: Buffer) {
+  for (let start = 0; start < bytes.length; start += bytesATurn) {
+    yield bytes.subarray(start, start + bytesATurn)
+    await setImmediate()
+  }
+}
+
+interface Parsed {
+  readonly record: readonly string[]
+  readonly info: InfoRecord
+}
+
+/** Every row of a text with LF line ends, in order; INVALID_CSV with the line where the quoting cannot be followed. */
+export const readCsv = async (text: string, { separators, mostRows }: CsvOptions): Promise<CsvRow[]> => {
+  const rows: CsvRow[] = []
+  const stray = strayRows(mostRows)
+  const parser = parse({
+    delimiter: [...separators],
+    record_delimiter: '\n',
+    skip_empty_lines: true,
+    relax_column_count: true,
+    skip_records_with_error: true,
+    on_skip: stray.note,
+    max_record_size: mostInRow,
+    raw: true,
+    info: true,
+  })
+  await pipeline(inTurns(Buffer.from(text)), parser, async (parsed: AsyncIterable<Parsed>) => {
+    for await (const { record, info } of parsed) {
+      rows.push({ line: info.lines - lineEnds(record.join('')), fields: record })
+      mustFit(rows, mostRows)
+    }
+  })
+  const all = [...rows, ...stray.rows].toSorted((one, other) => one.line - other.line)
+  mustFit(all, mostRows)
+  return all
+}

@@ -1,0 +1,93 @@
+// End entities: the owners of certificates (contract 5.2, 6.6).
+import { endEntityFields, nameOf } from '../../../domain/end-entity-rules.ts'
+import { Failure } from '../../../domain/failure.ts'
+import { record } from '../../../storage/rows/audit-event.ts'
+import { EndEntity } from '../../../storage/rows/end-entity.ts'
+import { findEndEntities } from '../../../storage/lists/end-entities.ts'
+import { Policy } from '../../../storage/rows/policy.ts'
+import { Realm } from '../../../storage/rows/realm.ts'
+import { exampleIds } from '../../kernel/examples.ts'
+import { from, operation } from '../../kernel/operation.ts'
+import {
+  CreateEndEntityRequestDto,
+  CreateEndEntityResponseDto,
+  EndEntitySearchRequestDto,
+  GetEndEntityResponseDto,
+  GetEndEntityResponseDtoPage,
+  SetEndEntityAliasRequestDto,
+} from './dtos.ts'
+import { change, create } from '../../kernel/writing.ts'
+
+/** What the maker of an end entity may do with it (contract 7.2). */
+const ownEndEntity = ['READ', 'UPDATE', 'DELETE']
+
+export const createNewEndEntity = operation('POST /end-entities', {
+  summary: 'Create an end entity',
+  on: { realm: from.body(Realm, 'realmId') },
+  needs: { realm: 'CREATE_END_ENTITY' },
+  living: true,
+  body: CreateEndEntityRequestDto,
+  example: { body: { realmId: exampleIds.Realm, commonName: 'web-03', domains: ['web-03.example.org'] } },
+  returns: [201, CreateEndEntityResponseDto],
+  fails: [415, 422],
+  handle: ({ em, caller, realm, body }) => {
+    const fields = endEntityFields(body)
+    return create(em, caller, {
+      entity: EndEntity,
+      data: { realmId: realm.id, ...fields },
+      what: `End entity ${nameOf(fields)}`,
+      realmId: realm.id,
+      grant: { scope: 'END_ENTITY', permissions: ownEndEntity },
+    })
+  },
+})
+
+export const getEndEntity = operation('GET /end-entities/:id', {
+  summary: 'Read an end entity',
+  on: EndEntity,
+  needs: 'READ_END_ENTITY',
+  returns: [200, GetEndEntityResponseDto],
+  handle: ({ target }) => target,
+})
+
+export const setEndEntityAlias = operation('PATCH /end-entities/:id/alias', {
+  summary: 'Set the alias of an end entity, unique in its realm',
+  on: EndEntity,
+  needs: 'UPDATE_END_ENTITY',
+  living: true,
+  body: SetEndEntityAliasRequestDto,
+  example: { body: { alias: 'web-01 (Berlin)', version: 1 } },
+  returns: [200, GetEndEntityResponseDto],
+  fails: [409, 415],
+  handle: async ({ em, target, body: { alias } }) => {
+    change(target, { alias })
+    const what = `Alias of end entity ${target.commonName ?? target.id} set to ${alias}`
+    record(em, { type: 'ENTITY_UPDATED', objectId: target.id, realmId: target.realmId, what })
+    await em.flush()
+    return target
+  },
+})
+
+const mustBeOfRealm = (realm: Realm, ...policies: (Policy | undefined)[]): void => {
+  if (policies.some(policy => policy && policy.realmId !== realm.id)) throw new Failure('REALM_MISMATCH')
+}
+
+export const searchEndEntities = operation('POST /end-entities/search', {
+  summary: 'Search the end entities of a realm',
+  on: {
+    realm: from.body(Realm, 'realmId'),
+    policy: from.optional(from.body(Policy, 'policyId')),
+    passwordPolicy: from.optional(from.body(Policy, 'withoutPasswordForPolicyId')),
+  },
+  needs: { realm: 'ENTER_REALM', policy: 'READ_POLICY', passwordPolicy: 'READ_POLICY' },
+  shows: 'READ_END_ENTITY',
+  body: EndEntitySearchRequestDto,
+  example: { body: { realmId: exampleIds.Realm, simpleSearchTerm: 'web-01' } },
+  paging: true,
+  returns: [200, GetEndEntityResponseDtoPage],
+  fails: [415, 422],
+  handle: ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
+    mustBeOfRealm(realm, policy, passwordPolicy)
+    return findEndEntities(em, caller, { ...body, policy, passwordPolicy, page })
+  },
+})

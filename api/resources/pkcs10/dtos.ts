@@ -1,0 +1,41 @@
+// The types of PKCS#10 requests (contract 6.8).
+import { z } from 'zod'
+import { CryptoAlgorithm } from '../../../domain/enums.ts'
+import { Base64, dto, enumOf, Long, LongText, MaybeText, nullable } from '../../kernel/dto.ts'
+import { KeyGenParamsDto, subjectAnswer, SubjectAlternativeNameDto, SubjectDataDto } from '../../kernel/shared-dtos.ts'
+
+/** Room for every request that is read, with twice the white space and armour that anybody writes. */
+const longestPem = 200_000
+
+export const CreatePkcs10RequestDto = dto('CreatePkcs10RequestDto', {
+  subject: SubjectDataDto,
+  keyGenParamsDto: KeyGenParamsDto,
+  challengePassword: MaybeText(),
+})
+
+export const CreatePkcs10ResponseDto = dto('CreatePkcs10ResponseDto', {
+  pkcs10ReqBase64: Base64,
+  pkcs10Pem: z.string(),
+  pemPrivateKey: z.string(),
+})
+
+export const Pkcs10Dto = dto('Pkcs10Dto', { pkcs10ReqBase64: Base64 })
+
+export const ParsePkcs10ResponseDto = dto('ParsePkcs10ResponseDto', {
+  subjectDn: z.string(),
+  subject: z.object(subjectAnswer),
+  cryptoAlgorithm: enumOf(CryptoAlgorithm, 'CryptoAlgorithm'),
+  keySize: nullable(Long),
+  namedCurve: nullable(z.string()),
+  publicKeyBase64: Base64,
+  signatureAlgorithm: z.string(),
+  signatureValid: z.boolean(),
+  subjectAlternativeNames: z.array(SubjectAlternativeNameDto),
+  hasChallengePassword: z.boolean(),
+})
+
+export const ExtractEndEntityInfoFromPkcs10RequestDto = dto('ExtractEndEntityInfoFromPkcs10RequestDto', {
+  pkcs10Pem: LongText(longestPem),
+})
+
+export const ExtractEndEntityInfoFromPkcs10ResponseDto = dto('ExtractEndEntityInfoFromPkcs10ResponseDto', subjectAnswer)

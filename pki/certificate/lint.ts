@@ -1,0 +1,40 @@
+// The last look at a certificate before it is signed: structural rules of RFC 5280, read from the octets anew.
+import { DerError, readDer } from '../asn1/der-reader.ts'
+import { type LintContext, lintRules, lintSubjectOf } from './lint-rules.ts'
+import { readTbs } from './tbs-certificate.ts'
+
+export type { LintContext } from './lint-rules.ts'
+
+/** A rule that the certificate breaks, with its clause. */
+export interface LintFinding {
+  readonly rule: string
+  readonly clause: string
+}
+
+/** The certificate would not be one of RFC 5280; never the caller's fault, so it becomes INTERNAL_ERROR. */
+export class LintError extends Error {
+  override readonly name = 'LintError'
+  readonly findings: readonly LintFinding[]
+
+  constructor(findings: readonly LintFinding[]) {
+    super(`The certificate breaks ${findings.map(({ rule, clause }) => `"${rule}" (${clause})`).join(', ')}`)
+    this.findings = findings
+  }
+}
+
+/** All rules that a DER TBSCertificate breaks. */
+export function findLintFindings(tbsDer: Buffer, context: LintContext): LintFinding[] {
+  try {
+    const tbs = lintSubjectOf(readTbs(readDer(tbsDer)))
+    return lintRules.filter(({ holds }) => !holds(tbs, context)).map(({ rule, clause }) => ({ rule, clause }))
+  } catch (error) {
+    if (!(error instanceof DerError)) throw error
+    return [{ rule: `is well-formed DER: ${error.message}`, clause: 'RFC 5280 4.1' }]
+  }
+}
+
+/** Throws a LintError when a DER TBSCertificate breaks a rule, or differs from what was asked for. */
+export function lint(tbsDer: Buffer, context: LintContext): void {
+  const findings = findLintFindings(tbsDer, context)
+  if (findings.length > 0) throw new LintError(findings)
+}

@@ -1,0 +1,160 @@
+// THE table of algorithms: keys, curves, signatures, their object identifiers and digests (contract 10.2; RFC 3279,
+// RFC 4055, RFC 5480, RFC 5758, RFC 8410).
+import type { KeyObject } from 'node:crypto'
+import type { CmpSignatureAlgorithm, ECNamedCurve, EdDSANamedCurve, RsaKeySize } from '../../domain/enums.ts'
+import { derNull, oid, sequence } from '../asn1/der.ts'
+
+/** A kind of key that the platform makes and certifies. */
+export type KeySpec =
+  | { readonly cryptoAlgorithm: 'RSA'; readonly keySize: RsaKeySize }
+  | { readonly cryptoAlgorithm: 'EC'; readonly ecNamedCurve: ECNamedCurve }
+  | { readonly cryptoAlgorithm: 'EDDSA'; readonly edDSANamedCurve: EdDSANamedCurve }
+
+/** A signature algorithm: public name, OID, DER AlgorithmIdentifier and node:crypto digest (null for pure EdDSA). */
+export interface SignatureAlgorithm {
+  readonly name: string
+  readonly oid: string
+  readonly identifier: Buffer
+  readonly digest: string | null
+}
+
+/** A row of the table: the key kind, its name, node:crypto curve (null for RSA) and natural signature algorithm. */
+export interface KeyAlgorithm {
+  readonly name: string
+  readonly spec: KeySpec
+  readonly curve: string | null
+  readonly signature: SignatureAlgorithm
+}
+
+/** The object identifiers of SubjectPublicKeyInfo algorithms; EdDSA names its curve by the algorithm itself. */
+export const keyOids = {
+  rsaEncryption: '1.2.840.113549.1.1.1',
+  ecPublicKey: '1.2.840.10045.2.1',
+  ed25519: '1.3.101.112',
+  ed448: '1.3.101.113',
+} as const
+
+/** The named curves by the object identifier of RFC 5480 2.1.1.1, with the octets of one coordinate. */
+export const curvesByOid: Readonly<Record<string, { name: ECNamedCurve; octets: number } | undefined>> = {
+  '1.2.840.10045.3.1.7': { name: 'SECP256R1', octets: 32 },
+  '1.3.132.0.34': { name: 'SECP384R1', octets: 48 },
+  '1.3.132.0.35': { name: 'SECP521R1', octets: 66 },
+}
+
+const withRsa = (name: string, last: number, digest: string): SignatureAlgorithm => {
+  const dotted = `1.2.840.113549.1.1.${last}`
+  return { name, oid: dotted, identifier: sequence(oid(dotted), derNull), digest }
+}
+
+const withoutParameters = (name: string, dotted: string, digest: string | null): SignatureAlgorithm => ({
+  name,
+  oid: dotted,
+  identifier: sequence(oid(dotted)),
+  digest,
+})
+
+/** The signature algorithms that certificates and messages are signed with. */
+export const signatureAlgorithms = {
+  SHA256_WITH_RSA: withRsa('SHA256_WITH_RSA', 11, 'sha256'),
+  SHA384_WITH_RSA: withRsa('SHA384_WITH_RSA', 12, 'sha384'),
+  SHA512_WITH_RSA: withRsa('SHA512_WITH_RSA', 13, 'sha512'),
+  SHA256_WITH_ECDSA: withoutParameters('SHA256_WITH_ECDSA', '1.2.840.10045.4.3.2', 'sha256'),
+  SHA384_WITH_ECDSA: withoutParameters('SHA384_WITH_ECDSA', '1.2.840.10045.4.3.3', 'sha384'),
+  SHA512_WITH_ECDSA: withoutParameters('SHA512_WITH_ECDSA', '1.2.840.10045.4.3.4', 'sha512'),
+  ED25519: withoutParameters('ED25519', keyOids.ed25519, null),
+  ED448: withoutParameters('ED448', keyOids.ed448, null),
+} as const satisfies Record<CmpSignatureAlgorithm, SignatureAlgorithm>
+
+// Only read, in requests and certificates of others.
+const readOnlySignatureAlgorithms = [
+  withRsa('SHA1_WITH_RSA', 5, 'sha1'),
+  withRsa('SHA224_WITH_RSA', 14, 'sha224'),
+  withoutParameters('SHA1_WITH_ECDSA', '1.2.840.10045.4.1', 'sha1'),
+  withoutParameters('SHA224_WITH_ECDSA', '1.2.840.10045.4.3.1', 'sha224'),
+]
+
+const signaturesByOid = new Map(
+  [...Object.values(signatureAlgorithms), ...readOnlySignatureAlgorithms].map(algorithm => [algorithm.oid, algorithm]),
+)
+
+/** The signature algorithm of an OID, or null when it is none that can be checked here. */
+export const findSignatureAlgorithm = (dotted: string): SignatureAlgorithm | null => signaturesByOid.get(dotted) ?? null
+
+const rsa = (keySize: RsaKeySize): KeyAlgorithm => ({
+  name: `RSA-${keySize}`,
+  spec: { cryptoAlgorithm: 'RSA', keySize },
+  curve: null,
+  signature: signatureAlgorithms.SHA256_WITH_RSA,
+})
+
+/** Every kind of key, in the order of contract 2. */
+export const keyAlgorithms: readonly KeyAlgorithm[] = [
+  rsa(2048),
+  rsa(3072),
+  rsa(4096),
+  {
+    name: 'P-256',
+    spec: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' },
+    curve: 'prime256v1',
+    signature: signatureAlgorithms.SHA256_WITH_ECDSA,
+  },
+  {
+    name: 'P-384',
+    spec: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP384R1' },
+    curve: 'secp384r1',
+    signature: signatureAlgorithms.SHA384_WITH_ECDSA,
+  },
+  {
+    name: 'P-521',
+    spec: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP521R1' },
+    curve: 'secp521r1',
+    signature: signatureAlgorithms.SHA512_WITH_ECDSA,
+  },
+  {
+    name: 'Ed25519',
+    spec: { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED25519' },
+    curve: 'ed25519',
+    signature: signatureAlgorithms.ED25519,
+  },
+  {
+    name: 'Ed448',
+    spec: { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED448' },
+    curve: 'ed448',
+    signature: signatureAlgorithms.ED448,
+  },
+]
+
+/** What tells a key kind from the others: the RSA size in bits or the curve. */
+export const sizeOrCurve = (spec: KeySpec): RsaKeySize | ECNamedCurve | EdDSANamedCurve => {
+  if (spec.cryptoAlgorithm === 'RSA') return spec.keySize
+  return spec.cryptoAlgorithm === 'EC' ? spec.ecNamedCurve : spec.edDSANamedCurve
+}
+
+const algorithmsByDetail = new Map(keyAlgorithms.map(algorithm => [sizeOrCurve(algorithm.spec), algorithm]))
+
+/** The row of an RSA size or curve name, or null when it is none of ours. */
+export const findKeyAlgorithm = (detail: number | string): KeyAlgorithm | null =>
+  algorithmsByDetail.get(detail as RsaKeySize) ?? null
+
+/** The row of a key kind. */
+export function getKeyAlgorithm(spec: KeySpec): KeyAlgorithm {
+  const algorithm = findKeyAlgorithm(sizeOrCurve(spec))
+  if (!algorithm) throw new TypeError(`No such kind of key: ${JSON.stringify(spec)}`)
+  return algorithm
+}
+
+const algorithmOfKeyObject = new WeakMap<KeyObject, KeyAlgorithm>()
+
+/** The row of a node:crypto key (public or private); throws a TypeError when the kind is none of ours. */
+export function keyAlgorithmOf(key: KeyObject): KeyAlgorithm {
+  const known = algorithmOfKeyObject.get(key)
+  if (known) return known
+  const { modulusLength, namedCurve } = key.asymmetricKeyDetails ?? {}
+  const curve = namedCurve ?? key.asymmetricKeyType
+  const found = keyAlgorithms.find(({ spec, curve: own }) =>
+    spec.cryptoAlgorithm === 'RSA' ? spec.keySize === modulusLength && curve === 'rsa' : own === curve,
+  )
+  if (!found) throw new TypeError(`No such kind of key: ${curve} ${modulusLength ?? ''}`)
+  algorithmOfKeyObject.set(key, found)
+  return found
+}

@@ -1,0 +1,44 @@
+import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
+import { CryptoAlgorithm, valuesOf } from '../../domain/enums.ts'
+import { CertificateProvider } from './certificate-provider.ts'
+import { PrivateKey } from './private-key.ts'
+import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'
+
+const schema = defineEntity({
+  name: 'Ca',
+  tableName: 'ca',
+  properties: {
+    ...audited,
+    ...archivable,
+    name: p.string().length(255).nullable().onCreate(none),
+    filename: p.string().length(255),
+    subjectDn: p.text(),
+    subjectCommonName: p.text().nullable().onCreate(none),
+    issuerDn: p.text(),
+    issuerCommonName: p.text().nullable().onCreate(none),
+    serialNumber: p.string().length(40),
+    fingerprint: p.string().length(64).unique(),
+    validNotBefore: p.datetime(3),
+    validNotAfter: p.datetime(3),
+    publicKeyAlgorithm: p.enum(valuesOf(CryptoAlgorithm)).$type<CryptoAlgorithm>(),
+    issuerCaId: p.uuid().nullable().onCreate(none),
+    root: p.boolean(),
+    trusted: p.boolean(),
+    certificateProviderId: () =>
+      p.manyToOne(CertificateProvider).mapToPk().fieldName('certificate_provider_id').nullable().index(),
+    privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable(),
+    /** The CA certificate, DER. */
+    der: p.blob().$type<Buffer>(),
+  },
+})
+
+/** A certificate authority that the service knows; LOCAL providers hold the sealed key as well. */
+export class Ca extends schema.class {
+  get metadata(): Metadata {
+    return metadataOf(this)
+  }
+  get archiveInfo(): ArchiveInfo & Opt {
+    return archiveInfoOf(this)
+  }
+}
+schema.setClass(Ca)

@@ -1,0 +1,42 @@
+import { defineEntity, p } from '@mikro-orm/postgresql'
+import { CertificateProviderType, ConnectionStatus, valuesOf } from '../../domain/enums.ts'
+import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'
+
+const schema = defineEntity({
+  name: 'CertificateProvider',
+  tableName: 'certificate_provider',
+  properties: {
+    ...audited,
+    ...archivable,
+    name: p.string().length(255),
+    certificateProviderType: p.enum(valuesOf(CertificateProviderType)).$type<CertificateProviderType>(),
+    /** The members of the configuration that are no secrets. */
+    settings: p.json<Record<string, unknown>>(),
+    /** The names of the secret members that are set; their values are sealed apart. */
+    secretNames: p.array().default([]),
+    sealedSecrets: p.blob().nullable().onCreate(none).lazy(),
+    connectionStatus: p.enum(valuesOf(ConnectionStatus)).$type<ConnectionStatus>().default('UNKNOWN'),
+    lastCheckedDate: p.datetime(3).nullable().onCreate(none),
+    /** The CA that issues for this provider (LOCAL), once its keys are made. */
+    issuingCaId: p.uuid().nullable().onCreate(none),
+    systemProvider: p.boolean().default(false),
+  },
+  uniques: [
+    {
+      name: 'certificate_provider_name',
+      expression:
+        'create unique index certificate_provider_name on certificate_provider (lower(name)) where not archived',
+    },
+  ],
+})
+
+/** A backend that issues certificates for policies. */
+export class CertificateProvider extends schema.class {
+  get metadata(): Metadata {
+    return metadataOf(this)
+  }
+  get archiveInfo(): ArchiveInfo {
+    return archiveInfoOf(this)
+  }
+}
+schema.setClass(CertificateProvider)

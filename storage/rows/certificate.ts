@@ -1,0 +1,109 @@
+import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
+import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf, type CertStatus } from '../../domain/enums.ts'
+import { certStatusAt } from '../../domain/lifecycle.ts'
+import type { Place } from '../../domain/permissions.ts'
+import { Ca } from './ca.ts'
+import { CertRequest } from './cert-request.ts'
+import { belongings } from './belongings.ts'
+import { PrivateKey } from './private-key.ts'
+import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'
+import { generatedKey, generatedText, newestFirst, trigrams } from './search-columns.ts'
+
+/** One subject alternative name as the contract answers it. */
+export interface SubjectAlternativeName {
+  type: 'DNS' | 'IP' | 'EMAIL' | 'URI' | 'OTHER'
+  value: string
+}
+
+const schema = defineEntity({
+  name: 'Certificate',
+  tableName: 'certificate',
+  properties: {
+    ...audited,
+    ...archivable,
+    ...belongings,
+    certRequestId: () => p.oneToOne(CertRequest).mapToPk().fieldName('cert_request_id').owner(),
+    issuerCaId: () => p.manyToOne(Ca).mapToPk().fieldName('issuer_ca_id').nullable(),
+    privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable(),
+    /** The certificate, DER. */
+    der: p.blob().$type<Buffer>(),
+    serialNumber: p.string().length(40),
+    fingerprint: p.string().length(64),
+    subjectDn: p.text(),
+    subjectCommonName: p.text().nullable().onCreate(none),
+    issuerDn: p.text(),
+    issuerCommonName: p.text().nullable().onCreate(none),
+    validNotBefore: p.datetime(3),
+    validNotAfter: p.datetime(3),
+    certPublicKeyAlgorithm: p.enum(valuesOf(CryptoAlgorithm)).$type<CryptoAlgorithm>(),
+    certPublicKeySize: p.integer().nullable().onCreate(none),
+    /** SHA-256 of the SubjectPublicKeyInfo, hex: finds every certificate of a key. */
+    publicKeyHash: p.string().length(64).index(),
+    namedCurve: p.string().length(32).nullable().onCreate(none),
+    signatureAlgorithm: p.string().length(64),
+    subjectAlternativeNames: p.json<SubjectAlternativeName[]>(),
+    keyUsages: p.array(),
+    extendedKeyUsages: p.array(),
+    crlDistributionPoints: p.array(),
+    ocspUrls: p.array(),
+    keyPairMode: p.enum(valuesOf(KeyPairMode)).$type<KeyPairMode>(),
+    revocationReason: p.enum(valuesOf(RevocationReason)).$type<RevocationReason>().nullable().onCreate(none),
+    revocationDate: p.datetime(3).nullable().onCreate(none),
+    imported: p.boolean().default(false),
+    selfSigned: p.boolean().default(false),
+    searchText: generatedText('certificate_text', ['subject_dn', 'subject_common_name', 'subject_alternative_names']),
+    issuerKey: generatedKey('issuer_dn'),
+  },
+  uniques: [{ name: 'certificate_fingerprint', properties: ['fingerprint'] }],
+  indexes: [
+    { name: 'certificate_serial_number', properties: ['serialNumber'] },
+    { name: 'certificate_expiry', properties: ['realmId', 'archived', 'validNotAfter'] },
+    {
+      name: 'certificate_newest',
+      // The last columns tell the status, so that a search for one steps over the others within the index.
+      expression:
+        'create index certificate_newest on certificate (archived, created_date desc, id, valid_not_after, revocation_date)',
+    },
+    { name: 'certificate_realm', expression: newestFirst('certificate_realm', 'certificate', 'realm_id') },
+    { name: 'certificate_policy', expression: newestFirst('certificate_policy', 'certificate', 'policy_id') },
+    {
+      name: 'certificate_search',
+      expression: trigrams('certificate_search', 'certificate', "(serial_number || ' ' || fingerprint)"),
+    },
+    { name: 'certificate_issuer_ca', properties: ['issuerCaId', 'archived'] },
+    { name: 'certificate_issuer', properties: ['issuerKey', 'archived'] },
+    { name: 'certificate_start', properties: ['archived', 'validNotBefore'] },
+    { name: 'certificate_end', properties: ['archived', 'validNotAfter', 'revocationDate'] },
+    { name: 'certificate_key', properties: ['archived', 'certPublicKeyAlgorithm', 'keyPairMode'] },
+    {
+      name: 'certificate_revoked',
+      expression:
+        'create index certificate_revoked on certificate (archived, revocation_reason, created_date desc, id) where revocation_date is not null',
+    },
+  ],
+})
+
+/** A certificate, issued inside one realm. */
+export class Certificate extends schema.class {
+  get metadata(): Metadata {
+    return metadataOf(this)
+  }
+  get archiveInfo(): ArchiveInfo {
+    return archiveInfoOf(this)
+  }
+  get certStatus(): CertStatus & Opt {
+    return certStatusAt(this, new Date())
+  }
+  get hasPrivateKey(): boolean & Opt {
+    return this.privateKeyId !== null && this.privateKeyId !== undefined
+  }
+  get place(): Place & Opt {
+    return {
+      REALM: this.realmId,
+      POLICY: this.policyId,
+      CERTIFICATE: this.id,
+      creatorId: this.createdBy ?? null,
+    }
+  }
+}
+schema.setClass(Certificate)
