@@ -1,6 +1,7 @@
 // Recording what approvers decide.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertRequestAction } from '../domain/enums.ts'
+import { Failure } from '../domain/failure.ts'
 import { decided } from '../domain/lifecycle.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { Decided } from '../workflows/messages.ts'
@@ -9,7 +10,7 @@ import { CertRequest } from '../storage/rows/cert-request.ts'
 import { lockRow } from '../storage/lock.ts'
 import { cancelItem } from '../storage/order-items.ts'
 import { actAs } from '../storage/rows/stamp.ts'
-import { checkApproval } from '../authority/request-case.ts'
+import { askedBy, judge, openCases } from '../authority/request-case.ts'
 import type { Services } from './services.ts'
 
 /** One decision of one principal. */
@@ -23,6 +24,13 @@ const isRecorded = ({ userResponses }: CertRequest, { action, principal }: Decis
   userResponses.some(response => response.userId === principal.id && response.action === action)
 
 const sentence: Record<CertRequestAction, string> = { APPROVE: 'approved', DECLINE: 'declined' }
+
+/** Throws the first refusal of contract 5.4 before an approval. */
+const checkApproval = async (em: EntityManager, { clock }: Services, request: CertRequest): Promise<void> => {
+  if (request.archived) throw new Failure('ENTITY_ARCHIVED', 'The certificate request is archived.')
+  const cases = await openCases(em, await askedBy(em, [request]), { now: clock(), mail: null })
+  cases.forEach(judge)
+}
 
 const decide = async (em: EntityManager, services: Services, decision: Decision): Promise<Decided> => {
   const { certRequestId, action, principal } = decision

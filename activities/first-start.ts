@@ -8,7 +8,7 @@ import { Policy } from '../storage/rows/policy.ts'
 import { findOrCreatePrincipal, type TokenFacts } from '../storage/principal.ts'
 import { Realm } from '../storage/rows/realm.ts'
 import { Setting } from '../storage/rows/setting.ts'
-import { providerKinds } from '../authority/providers/kinds.ts'
+import { kindOf } from '../authority/providers/kinds.ts'
 import type { Services } from './services.ts'
 
 /** Who administrates from the beginning. */
@@ -33,7 +33,7 @@ const makeProvider = async (em: EntityManager, services: Services): Promise<Cert
     systemProvider: true,
   })
   await em.flush()
-  await providerKinds(services).LOCAL.prepare(em, provider)
+  await kindOf(provider).prepare(em, services, provider)
   record(em, { type: 'ENTITY_CREATED', objectId: provider.id, what: 'Certificate provider Built-in CA created' })
   return provider
 }

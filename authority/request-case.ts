@@ -1,64 +1,98 @@
-// The checks of contract 5.4 when a request is approved or issued: the records are read once for a whole chunk.
-import { setImmediate as turn } from 'node:timers/promises'
+// The case of a certificate request (contract 5.4): what the records say about it, read once for many requests, and the
+// judgement on it. The same case is opened when a request is made, examined, approved and issued.
+import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { SubjectData } from '../domain/end-entity-rules.ts'
+import type { KeyPairMode, ValidFor } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
-import { keySpecOf, specOf } from '../domain/key-rules.ts'
-import type { Capabilities } from '../domain/policy-rules.ts'
-import { checkRequest, generatedKey, type KeyMember, type KeySource } from '../domain/request-rules.ts'
-import type { KeySpec } from '../pki/keys/algorithms.ts'
+import { keySpecOf, type KeySpec } from '../domain/key-rules.ts'
+import type { KeyGenParams } from '../domain/policy-rules.ts'
+import {
+  checkRequest,
+  generatedKey,
+  type KeyMember,
+  type KeySource,
+  type RequestCase,
+} from '../domain/request-rules.ts'
 import { bareKey, pkcs10Key, publicKeyHash, type BroughtKey } from '../pki/keys/request-key.ts'
+import { compromisedKeys, latestActive } from '../storage/issue-facts.ts'
+import { Ca } from '../storage/rows/ca.ts'
 import type { CertRequest } from '../storage/rows/cert-request.ts'
 import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import { EndEntity } from '../storage/rows/end-entity.ts'
-import { compromisedKeys, latestActive } from '../storage/issue-facts.ts'
 import { Policy } from '../storage/rows/policy.ts'
 import { Realm } from '../storage/rows/realm.ts'
-import { providerKinds } from './providers/kinds.ts'
-import type { OpenProvider, ProviderKind } from './providers/provider.ts'
-import type { Services } from '../activities/services.ts'
+import type { Settings } from '../storage/settings.ts'
+import { termsOf } from './providers/kinds.ts'
+import type { Terms } from './providers/provider.ts'
 
-/** A request with everything that its issue needs. */
-export interface Dossier {
-  readonly request: CertRequest
-  readonly realm: Realm
+/** What a request asks for: a stored one, or one that is about to be made. */
+export interface Asked {
   readonly policy: Policy
   readonly endEntity: EndEntity
-  readonly provider: OpenProvider
+  /** Null when a key is only examined. */
+  readonly validFor: ValidFor | null
+  readonly keyPairMode: KeyPairMode
+  readonly keyGenParams: KeyGenParams | null
+  /** PKCS#10 request, DER. */
+  readonly pkcs10: Buffer | null
+  /** SubjectPublicKeyInfo, DER. */
+  readonly publicKey: Buffer | null
+}
+
+/** How cases are looked at. */
+export interface CaseView {
+  readonly now: Date
+  /** Whether mail works, which new requests may need; null for those that are there already. */
+  readonly mail: { readonly enabled: boolean } | null
+}
+
+/** A request with everything that decides on it. */
+export interface OpenCase extends CaseView {
+  readonly asked: Asked
+  readonly realm: Realm
+  readonly provider: CertificateProvider
+  /** The notAfter of the CA that would issue, where it is known. */
+  readonly caNotAfter: Date | null
   /** The key that came with the request; absent where the service makes it. */
   readonly brought: BroughtKey | null
   readonly compromised: boolean
   readonly latestActive: Date | null
 }
 
-const kindsOf = new WeakMap<Services, Readonly<Record<string, ProviderKind>>>()
-
-const openProviders = async (em: EntityManager, services: Services, policies: readonly Policy[]) => {
-  const kinds = kindsOf.get(services) ?? providerKinds(services)
-  kindsOf.set(services, kinds)
-  const ids = [...new Set(policies.map(policy => policy.certificateProviderId))]
-  const open = new Map<string, OpenProvider>()
-  for (const provider of await em.find(CertificateProvider, { id: { $in: ids } })) {
-    const kind = kinds[provider.certificateProviderType]
-    if (kind) open.set(provider.id, await kind.open(em, provider))
-  }
-  return open
-}
-
 const byId = <T extends { id: string }>(rows: readonly T[]): ReadonlyMap<string, T> =>
   new Map(rows.map(row => [row.id, row]))
 
-const found = <T>(map: ReadonlyMap<string, T>, id: string): T => {
-  const row = map.get(id)
+const found = <T>(rows: ReadonlyMap<string, T>, id: string): T => {
+  const row = rows.get(id)
   if (row === undefined) throw new Error(`A row that a foreign key names is missing: ${id}`)
   return row
 }
 
-const broughtKey = ({ pkcs10, publicKey }: CertRequest): BroughtKey | null => {
-  if (pkcs10) return pkcs10Key(pkcs10)
-  return publicKey ? bareKey(publicKey) : null
+const idsOf = (ids: readonly (string | null | undefined)[]) => ({
+  id: { $in: [...new Set(ids.filter(id => typeof id === 'string'))] },
+})
+
+/** What stored requests ask for. */
+export const askedBy = async (em: EntityManager, requests: readonly CertRequest[]): Promise<Asked[]> => {
+  const policies = byId(await em.find(Policy, idsOf(requests.map(({ policyId }) => policyId))))
+  const endEntities = byId(await em.find(EndEntity, idsOf(requests.map(({ endEntityId }) => endEntityId))))
+  return requests.map(request => ({
+    policy: found(policies, request.policyId),
+    endEntity: found(endEntities, request.endEntityId),
+    validFor: request.validFor ?? 'ONE_DAY',
+    keyPairMode: request.keyPairMode,
+    keyGenParams: request.keyGenParamsDto ?? null,
+    pkcs10: request.pkcs10 ?? null,
+    publicKey: request.publicKey ?? null,
+  }))
 }
 
+const broughtKey = ({ keyPairMode, pkcs10, publicKey }: Asked): BroughtKey | null => {
+  if (keyPairMode === 'PKCS10' && pkcs10) return pkcs10Key(pkcs10)
+  return keyPairMode === 'PUBLIC_KEY' && publicKey ? bareKey(publicKey) : null
+}
+
+/** The hash of a key; null for one that cannot be read, which the check that reads it refuses in its place in the order. */
 const hashOf = (key: BroughtKey | null): string | null => {
   try {
     return key && publicKeyHash(key.spki())
@@ -68,121 +102,122 @@ const hashOf = (key: BroughtKey | null): string | null => {
   }
 }
 
-/** A key is read and its signature checked here once and for all, a few between two turns of the event loop. */
-const hashesOf = async (keys: ReadonlyMap<string, BroughtKey | null>): Promise<Map<string, string | null>> => {
-  const hashes = new Map<string, string | null>()
-  for (const [id, key] of keys) {
-    if (hashes.size % 8 === 7) await turn()
-    hashes.set(id, hashOf(key))
+const keysAtOnce = 8
+
+/** Reads each key and checks its signature here once and for all, yielding to the event loop after every few. */
+const readKeys = async (all: readonly Asked[]) => {
+  const keys: { readonly brought: BroughtKey | null; readonly hash: string | null }[] = []
+  for (const asked of all) {
+    if (keys.length % keysAtOnce === keysAtOnce - 1) await setImmediate()
+    const brought = broughtKey(asked)
+    keys.push({ brought, hash: hashOf(brought) })
   }
-  return hashes
+  return keys
 }
 
-const activeByPolicy = async (
-  em: EntityManager,
-  requests: readonly CertRequest[],
-  policies: ReadonlyMap<string, Policy>,
-) => {
+const isPresent = <T>(value: T | null): value is T => value !== null
+
+/** The end of the latest active certificate by policy and end entity, where the policy allows one at a time. */
+const latestByPolicy = async (em: EntityManager, all: readonly Asked[]) => {
   const latest = new Map<string, ReadonlyMap<string, Date>>()
-  for (const [policyId, ofPolicy] of Map.groupBy(requests, request => request.policyId))
-    if (found(policies, policyId).enforceActiveCertUniqueness)
+  for (const [{ id, enforceActiveCertUniqueness }, ofPolicy] of Map.groupBy(all, ({ policy }) => policy))
+    if (enforceActiveCertUniqueness)
       latest.set(
-        policyId,
+        id,
         await latestActive(
           em,
-          policyId,
-          ofPolicy.map(request => request.endEntityId),
+          id,
+          ofPolicy.map(({ endEntity }) => endEntity.id),
         ),
       )
-  return latest
+  return ({ policy, endEntity }: Asked): Date | null => latest.get(policy.id)?.get(endEntity.id) ?? null
 }
 
-/** Reads everything that deciding on and issuing these requests needs. */
-export const openDossiers = async (
-  em: EntityManager,
-  services: Services,
-  requests: readonly CertRequest[],
-): Promise<Dossier[]> => {
-  const ids = (key: 'realmId' | 'policyId' | 'endEntityId') => ({
-    id: { $in: [...new Set(requests.map(r => r[key]))] },
-  })
-  const policies = byId(await em.find(Policy, ids('policyId')))
-  const realms = byId(await em.find(Realm, ids('realmId')))
-  const endEntities = byId(await em.find(EndEntity, ids('endEntityId')))
-  const providers = await openProviders(em, services, [...policies.values()])
-  const keys = new Map(requests.map(request => [request.id, broughtKey(request)]))
-  const hashes = await hashesOf(keys)
-  const compromised = await compromisedKeys(
-    em,
-    [...hashes.values()].filter(hash => hash !== null),
-  )
-  const latest = await activeByPolicy(em, requests, policies)
-  return requests.map(request => {
-    const policy = found(policies, request.policyId)
-    return {
-      request,
-      realm: found(realms, request.realmId),
-      policy,
-      endEntity: found(endEntities, request.endEntityId),
-      provider: found(providers, policy.certificateProviderId),
-      brought: keys.get(request.id) ?? null,
-      compromised: compromised.has(hashes.get(request.id) ?? ''),
-      latestActive: latest.get(policy.id)?.get(request.endEntityId) ?? null,
-    }
+const readAround = async (em: EntityManager, all: readonly Asked[]) => {
+  const realms = byId(await em.find(Realm, idsOf(all.map(({ policy }) => policy.realmId))))
+  const named = idsOf(all.map(({ policy }) => policy.certificateProviderId))
+  const providers = byId(await em.find(CertificateProvider, named))
+  const cas = byId(await em.find(Ca, idsOf([...providers.values()].map(({ issuingCaId }) => issuingCaId))))
+  return ({ policy }: Asked) => {
+    const provider = found(providers, policy.certificateProviderId)
+    const caNotAfter = cas.get(provider.issuingCaId ?? '')?.validNotAfter ?? null
+    return { realm: found(realms, policy.realmId), provider, caNotAfter }
+  }
+}
+
+/** Reads everything that decides on these requests. */
+export const openCases = async (em: EntityManager, all: readonly Asked[], view: CaseView): Promise<OpenCase[]> => {
+  const around = await readAround(em, all)
+  const keys = await readKeys(all)
+  const compromised = await compromisedKeys(em, keys.map(({ hash }) => hash).filter(isPresent))
+  const latestOf = await latestByPolicy(em, all)
+  return all.map((asked, index) => {
+    const { brought = null, hash = null } = keys[index] ?? {}
+    const isCompromised = compromised.has(hash ?? '')
+    return { ...view, ...around(asked), asked, brought, compromised: isCompromised, latestActive: latestOf(asked) }
   })
 }
 
-const membersOf = ({ keyGenParamsDto, pkcs10, publicKey }: CertRequest): KeyMember[] => {
-  const members: (KeyMember | false)[] = [
-    keyGenParamsDto != null && 'keyGenParamsDto',
-    pkcs10 != null && 'pkcs10ReqBase64',
-    publicKey != null && 'publicKeyBase64',
-  ]
-  return members.filter(member => member !== false)
+/** Opens the case of one request. */
+export const openCase = async (em: EntityManager, asked: Asked, view: CaseView): Promise<OpenCase> => {
+  const [one] = await openCases(em, [asked], view)
+  return one as OpenCase
+}
+
+const termsFor = ({ provider, asked: { policy } }: OpenCase): Terms =>
+  termsOf(provider, policy.certificateProviderConfiguration)
+
+/** Refuses a policy whose template its provider no longer has: INVALID_POLICY_CONFIGURATION, TEMPLATE_NOT_FOUND. */
+export const checkTemplate = async (em: EntityManager, policy: Policy): Promise<void> => {
+  const provider = await em.findOneOrFail(CertificateProvider, policy.certificateProviderId)
+  termsOf(provider, policy.certificateProviderConfiguration)
 }
 
 /** The kind of key that the service is to make for a SERVER_GEN request. */
-export const keyToMake = (dossier: Dossier): KeySpec => {
-  const { request, policy } = dossier
-  const { keyGenParamsDto } = request
-  if (!keyGenParamsDto) throw new Failure('VALIDATION_FAILED', 'The request does not say which key to make.')
-  return keySpecOf(keyGenParamsDto, policy.cryptoRestrictions, ableOf(dossier))
+export const keyToMake = (open: OpenCase): KeySpec => {
+  const { keyGenParams, policy } = open.asked
+  if (!keyGenParams) throw new Failure('VALIDATION_FAILED', 'The request does not say which key to make.')
+  return keySpecOf(keyGenParams, policy.cryptoRestrictions, termsFor(open).capabilities)
 }
 
-const ableOf = ({ provider, policy }: Dossier): Capabilities => provider.able(policy.certificateProviderConfiguration)
+const keyOf = ({ brought, asked: { keyGenParams, policy } }: OpenCase, { capabilities }: Terms): KeySource =>
+  brought ?? generatedKey(keyGenParams ?? { cryptoAlgorithm: 'RSA' }, policy.cryptoRestrictions, capabilities)
 
-const keyOf = (dossier: Dossier): KeySource => {
-  const { brought, request, policy } = dossier
-  if (brought) return brought
-  const params = request.keyGenParamsDto ?? { cryptoAlgorithm: 'RSA' as const }
-  return generatedKey(params, policy.cryptoRestrictions, ableOf(dossier))
+const membersOf = ({ keyGenParams, pkcs10, publicKey }: Asked): KeyMember[] => {
+  const members = { keyGenParamsDto: keyGenParams, pkcs10ReqBase64: pkcs10, publicKeyBase64: publicKey }
+  return (Object.keys(members) as KeyMember[]).filter(member => members[member] !== null)
 }
 
-/** Throws the first refusal of contract 5.4 for a request that exists. */
-export const checkDossier = (dossier: Dossier, now: Date): void => {
-  const { request, realm, policy, endEntity, provider } = dossier
-  if (request.archived) throw new Failure('ENTITY_ARCHIVED', 'The certificate request is archived.')
-  checkRequest({
+/** The case as the rules of `domain` look at it; INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
+export const caseOf = (open: OpenCase): RequestCase => {
+  const { asked, realm, now, mail, caNotAfter } = open
+  const { policy, endEntity, validFor, keyPairMode } = asked
+  const terms = termsFor(open)
+  return {
     realm,
     policy,
     endEntity: endEntity.fields,
-    request: { validFor: request.validFor ?? 'ONE_DAY', keyPairMode: request.keyPairMode, present: membersOf(request) },
-    key: keyOf(dossier),
-    template: {
-      needs: (subject: SubjectData, facts) =>
-        provider.needs(policy.certificateProviderConfiguration, subject, specOf(facts)).map(message => ({ message })),
-    },
-    capabilities: ableOf(dossier),
-    mail: null,
-    latestActive: dossier.latestActive,
-    keyCompromised: dossier.compromised,
+    request: { validFor, keyPairMode, present: membersOf(asked) },
+    key: keyOf(open, terms),
+    template: terms,
+    capabilities: terms.capabilities,
+    mail,
+    latestActive: open.latestActive,
+    keyCompromised: open.compromised,
     now,
-    caNotAfter: provider.caNotAfter,
-  })
+    caNotAfter,
+  }
 }
 
-/** Throws the first refusal of contract 5.4 before an approval. */
-export const checkApproval = async (em: EntityManager, services: Services, request: CertRequest): Promise<void> => {
-  const [dossier] = await openDossiers(em, services, [request])
-  if (dossier) checkDossier(dossier, services.clock())
-}
+/** Throws the first refusal of contract 5.4. */
+export const judge = (open: OpenCase): void => checkRequest(caseOf(open))
+
+const isMailReady = async (settings: Settings): Promise<boolean> =>
+  (await settings.isOn('mail.enabled')) &&
+  Boolean((await settings.text('mail.host')) && (await settings.text('mail.from')))
+
+/** How a request is looked at that is about to be made: it may need mail that works. */
+export const newCaseView = async (settings: Settings, clock: () => Date): Promise<CaseView> => ({
+  now: clock(),
+  mail: { enabled: await isMailReady(settings) },
+})

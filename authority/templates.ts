@@ -1,30 +1,61 @@
-// The templates of a LOCAL provider, and the one that a policy names: asked at creation, at approval and at issue alike.
+// Which template a policy names, and what a LOCAL provider can do under it. The provider's own templates are merged with
+// the built-in ones once a loaded provider, and looked up by policy from then on.
 import type { CryptoAlgorithm } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
-import { templateSignerName } from '../domain/policy-configuration.ts'
 import { everything, withinTemplate, type Capabilities } from '../domain/policy-rules.ts'
 import { mergeTemplates, type Template, type TemplateConfiguration } from '../pki/certificate/templates.ts'
+import { membersOf, type Members } from './json-document.ts'
 
 /** The part of a LOCAL provider that its templates come from. */
 export interface TemplateSource {
-  readonly settings: Readonly<Record<string, unknown>>
+  readonly settings: Members
+}
+
+const refuse = (message: string): never => {
+  throw new Failure('INVALID_POLICY_CONFIGURATION', message, [{ field: 'certificateProviderConfiguration', message }])
+}
+
+/** The template signer that a policy of a LOCAL provider names (contract 5.1); else INVALID_POLICY_CONFIGURATION. */
+export const templateSignerName = (policyConfiguration: string): string => {
+  const { templateSignerName: name } = membersOf(policyConfiguration) ?? refuse('Must be a JSON object.')
+  return typeof name === 'string' && name.trim() !== '' ? name.trim() : refuse('templateSignerName is required.')
+}
+
+interface Merged {
+  readonly all: readonly Template[]
+  /** By the policy's configuration, as its text stands. */
+  readonly byConfiguration: Map<string, Template>
+}
+
+// Settings are replaced, never changed in place: the object stands for its content.
+const mergedOf = new WeakMap<Members, Merged>()
+
+const merged = ({ settings }: TemplateSource): Merged => {
+  const known = mergedOf.get(settings)
+  if (known) return known
+  const all = mergeTemplates((settings['templates'] ?? []) as TemplateConfiguration[])
+  const made = { all, byConfiguration: new Map<string, Template>() }
+  mergedOf.set(settings, made)
+  return made
 }
 
 /** The built-in templates with the provider's own added or laid over. */
-export const templatesOf = ({ settings }: TemplateSource): Template[] =>
-  mergeTemplates((settings['templates'] ?? []) as TemplateConfiguration[])
+export const templatesOf = (provider: TemplateSource): readonly Template[] => merged(provider).all
 
 /** The template that a policy's JSON document names; Failure INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
 export const templateFor = (provider: TemplateSource, policyConfiguration: string): Template => {
+  const { all, byConfiguration } = merged(provider)
+  const known = byConfiguration.get(policyConfiguration)
+  if (known) return known
   const wanted = templateSignerName(policyConfiguration)
-  const template = templatesOf(provider).find(({ name }) => name === wanted)
+  const template = all.find(({ name }) => name === wanted)
   if (!template) throw new Failure('TEMPLATE_NOT_FOUND', `The provider has no template ${wanted}.`)
+  byConfiguration.set(policyConfiguration, template)
   return template
 }
 
-/** What the provider can do under a policy's configuration (contract 5.1); failures as templateFor. */
-export const capabilitiesOf = (provider: TemplateSource, policyConfiguration: string): Capabilities => {
-  const template = templateFor(provider, policyConfiguration)
-  const caAlgorithm = provider.settings['keyAlgorithm'] as CryptoAlgorithm
+/** What the provider can do under a template (contract 5.1). */
+export const capabilitiesWithin = ({ settings }: TemplateSource, template: Template): Capabilities => {
+  const caAlgorithm = settings['keyAlgorithm'] as CryptoAlgorithm
   return withinTemplate({ ...everything, caAlgorithm }, template)
 }

@@ -1,19 +1,15 @@
 // Starting runs from inside the worker, by their business ids.
-import type { Client } from '@temporalio/client'
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
+import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client'
 import type { Runs } from '../activities/services.ts'
+import { startOptions } from '../workflows/starts.ts'
 
 /** Starts what is missing on this task queue; what runs already is left alone. */
 export const createRuns = (client: Client, taskQueue: string): Runs => ({
-  start: async ({ workflow, id, args, options }) => {
+  start: async run => {
     try {
-      await client.workflow.start(workflow, {
-        workflowId: id,
-        taskQueue,
-        args,
+      await client.workflow.start(run.workflow, {
+        ...startOptions(run, taskQueue),
         workflowIdConflictPolicy: 'FAIL',
-        staticSummary: `${workflow}, started by the reconciler`,
-        ...options,
       })
       return true
     } catch (error) {

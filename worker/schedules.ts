@@ -1,6 +1,6 @@
 // The schedules of the service: made at every start, changed when they differ.
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type Client, type ScheduleOptions } from '@temporalio/client'
-import { searchAttributes } from '../workflows/messages.ts'
+import { reconcileRun, startOptions } from '../workflows/starts.ts'
 
 const schedules = (taskQueue: string): ScheduleOptions[] => [
   {
@@ -8,13 +8,9 @@ const schedules = (taskQueue: string): ScheduleOptions[] => [
     spec: { intervals: [{ every: '1 minute' }] },
     action: {
       type: 'startWorkflow',
-      workflowType: 'reconcile',
-      workflowId: 'reconcile',
-      taskQueue,
-      args: [],
+      workflowType: reconcileRun.workflow,
+      ...startOptions(reconcileRun, taskQueue),
       workflowExecutionTimeout: '5 minutes',
-      staticSummary: 'start what a crash left behind',
-      typedSearchAttributes: [{ key: searchAttributes.kind, value: 'RECONCILE' }],
     },
     policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '1 minute' },
   },

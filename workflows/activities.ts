@@ -1,18 +1,22 @@
-// The activity proxies by risk: the only place with timeouts and retries.
+// The activity proxies by risk: the only place with timeouts and retries. Each is typed by its group, so that nothing is
+// called under the terms of another.
 import { proxyActivities } from '@temporalio/workflow'
-import type { Activities } from '../activities/index.ts'
+import type { ActivityGroups } from '../activities/index.ts'
 
 const patient = { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '1 minute' } as const
 
 /** Reading and writing our own records: short, idempotent, tried until the database answers. */
-export const records = proxyActivities<Activities>({ startToCloseTimeout: '30s', retry: patient })
+export const records = proxyActivities<ActivityGroups['records']>({ startToCloseTimeout: '30s', retry: patient })
 
 /** Making keys, signing and storing: idempotent by certificate request, tried until it is done. */
-export const signing = proxyActivities<Activities>({
+export const signing = proxyActivities<ActivityGroups['signing']>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '1 minute',
   retry: patient,
 })
 
 /** Asking the outside whether it is there: one answer, whatever it is. */
-export const probes = proxyActivities<Activities>({ startToCloseTimeout: '15s', retry: { maximumAttempts: 2 } })
+export const probes = proxyActivities<ActivityGroups['probes']>({
+  startToCloseTimeout: '15s',
+  retry: { maximumAttempts: 2 },
+})

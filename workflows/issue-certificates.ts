@@ -2,7 +2,7 @@
 import { workflowInfo } from '@temporalio/workflow'
 import type { ApiError } from '../domain/failure.ts'
 import { signing } from './activities.ts'
-import { chunksOf, inLanes } from './lanes.ts'
+import { chunksOf, fewAtOnce } from './chunks.ts'
 
 /** What became of one request of a list. */
 export interface ItemOutcome {
@@ -14,7 +14,7 @@ export interface ItemOutcome {
 /** Issues the certificate of each request, in the order of the list. */
 export async function issueCertificates(certRequestIds: string[]): Promise<ItemOutcome[]> {
   const runId = workflowInfo().workflowId
-  const outcomes = await inLanes(chunksOf(certRequestIds), chunk =>
+  const outcomes = await fewAtOnce(chunksOf(certRequestIds), chunk =>
     signing.issueChunk({ runId, certRequestIds: chunk }),
   )
   return outcomes.flat()

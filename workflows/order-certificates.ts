@@ -1,7 +1,7 @@
 // An asynchronous order: issues what may be issued, waits for the rest, and never forgets an item.
 import { condition, continueAsNew, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow'
 import { records, signing } from './activities.ts'
-import { chunksOf, inLanes } from './lanes.ts'
+import { chunksOf, fewAtOnce } from './chunks.ts'
 import { requestsChanged } from './messages.ts'
 import type { OrderStatus } from '../domain/enums.ts'
 
@@ -26,7 +26,7 @@ export async function orderCertificates(orderId: string): Promise<OrderStatus> {
   }
   const positions = Array.from({ length: itemCount }, (_, position) => position)
   const pass = async (): Promise<number> =>
-    (await inLanes(chunksOf(positions), issue)).reduce((sum, waiting) => sum + waiting, 0)
+    (await fewAtOnce(chunksOf(positions), issue)).reduce((sum, waiting) => sum + waiting, 0)
 
   let waiting = await pass()
   while (waiting > 0) {

@@ -3,7 +3,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { strategyKey } from '../../domain/end-entity-rules.ts'
 import { apiErrors } from '../../domain/failure.ts'
-import type { CertificateDescription } from '../../pki/certificate/certificate.ts'
 import { publicKeyHash } from '../../pki/keys/request-key.ts'
 import { AuditEvent, record } from '../../storage/rows/audit-event.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
@@ -15,18 +14,9 @@ import { endItems, type ItemEnd } from '../../storage/order-items.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { isOrder } from '../../workflows/ids.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
-import { findDoubles } from './uniqueness.ts'
-import type { Dossier } from '../../authority/request-case.ts'
 import type { Services } from '../services.ts'
-
-/** A signed certificate that is not stored yet. */
-export interface Issued {
-  readonly dossier: Dossier
-  readonly certificate: CertificateDescription
-  readonly certificateId: string
-  /** The private key that was made for it, PKCS#8 DER. */
-  readonly pkcs8: Buffer | null
-}
+import type { Issued, ReadyRequest } from './sign.ts'
+import { overtakenIn } from './uniqueness.ts'
 
 /** What a few requests of a run came to. */
 export interface Results {
@@ -50,16 +40,14 @@ const claim = async (em: EntityManager, runId: string, issued: readonly Issued[]
       returning r.id`,
     [
       !isOrder(runId),
-      JSON.stringify(
-        issued.map(({ dossier, certificateId }) => ({ id: dossier.request.id, certificate_id: certificateId })),
-      ),
+      JSON.stringify(issued.map(({ request, certificateId }) => ({ id: request.id, certificate_id: certificateId }))),
       runId,
     ],
   )
   return new Set(rows.map(({ id }) => id))
 }
 
-const stampOf = ({ request }: Dossier, now: Date) => ({
+const stampOf = ({ request }: ReadyRequest, now: Date) => ({
   createdBy: request.createdBy ?? null,
   createdByType: request.createdByType,
   createdDate: now,
@@ -68,32 +56,32 @@ const stampOf = ({ request }: Dossier, now: Date) => ({
   lastModifiedDate: now,
 })
 
-const rowOf = ({ dossier, certificate, certificateId, privateKeyId }: Stored, now: Date) => ({
-  id: certificateId,
-  ...stampOf(dossier, now),
-  realmId: dossier.request.realmId,
-  policyId: dossier.policy.id,
-  endEntityId: dossier.endEntity.id,
-  certRequestId: dossier.request.id,
-  issuerCaId: dossier.provider.issuerCaId,
-  privateKeyId,
-  ...certificateColumns(certificate, publicKeyHash(certificate.publicKeySpki)),
-  keyPairMode: dossier.request.keyPairMode,
+const rowOf = (stored: Stored, now: Date) => ({
+  id: stored.certificateId,
+  ...stampOf(stored, now),
+  realmId: stored.request.realmId,
+  policyId: stored.request.policyId,
+  endEntityId: stored.request.endEntityId,
+  certRequestId: stored.request.id,
+  issuerCaId: stored.provider.issuerCaId,
+  privateKeyId: stored.privateKeyId,
+  ...certificateColumns(stored.certificate, publicKeyHash(stored.certificate.publicKeySpki)),
+  keyPairMode: stored.request.keyPairMode,
 })
 
-const eventOf = ({ dossier, certificate, certificateId }: Issued, now: Date) => ({
+const eventOf = ({ request, certificate, certificateId }: Issued, now: Date) => ({
   eventType: 'CERTIFICATE_ISSUED' as const,
   objectId: certificateId,
-  realmId: dossier.request.realmId,
+  realmId: request.realmId,
   certificateId,
-  eventDescription: `Certificate ${certificate.subjectDn || certificate.serialNumber} issued for request ${dossier.request.id} by the service`,
+  eventDescription: `Certificate ${certificate.subjectDn || certificate.serialNumber} issued for request ${request.id} by the service`,
   principalId: null,
   principalType: 'SYSTEM' as const,
   occurredDate: now,
 })
 
 const giveGrants = async (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
-  for (const [creator, theirs] of Map.groupBy(stored, ({ dossier }) => dossier.request.createdBy ?? null))
+  for (const [creator, theirs] of Map.groupBy(stored, ({ request }) => request.createdBy ?? null))
     await grant(em, creator, {
       scope: 'CERTIFICATE',
       resourceIds: theirs.map(({ certificateId }) => certificateId),
@@ -102,7 +90,8 @@ const giveGrants = async (em: EntityManager, stored: readonly Issued[]): Promise
 }
 
 const giveAliases = (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
-  const wanted = stored.flatMap(({ dossier: { endEntity, policy }, certificate }) => {
+  const wanted = stored.flatMap(({ open, certificate }) => {
+    const { endEntity, policy } = open.asked
     const identity = { ...endEntity.fields, id: endEntity.id, subjectDn: certificate.subjectDn }
     const alias = endEntity.alias ? null : strategyKey(policy.endEntityStrategy, identity)
     return alias ? [{ id: endEntity.id, realmId: endEntity.realmId, alias }] : []
@@ -131,7 +120,7 @@ const freeFailed = async (em: EntityManager, runId: string, failed: readonly Ite
 }
 
 const endsOf = (stored: readonly Issued[], failed: readonly ItemOutcome[]): ItemEnd[] => [
-  ...stored.map(({ dossier }) => ({ certRequestId: dossier.request.id, status: 'COMPLETED' as const })),
+  ...stored.map(({ request }) => ({ certRequestId: request.id, status: 'COMPLETED' as const })),
   ...failed.map(({ certRequestId, failure }) => ({ certRequestId, status: 'FAILED' as const, failure })),
 ]
 
@@ -155,34 +144,25 @@ const store = async (em: EntityManager, services: Services, stored: readonly Sto
   await giveAliases(em, stored)
 }
 
-const doubleOutcome = (certRequestId: string): ItemOutcome => ({
-  certRequestId,
-  failure: {
-    apiError: 'ACTIVE_CERTIFICATE_EXISTS',
-    errorMessage: apiErrors.ACTIVE_CERTIFICATE_EXISTS.description,
-  },
-})
+const overtaken = {
+  apiError: 'ACTIVE_CERTIFICATE_EXISTS',
+  errorMessage: apiErrors.ACTIVE_CERTIFICATE_EXISTS.description,
+} as const
 
 /** Stores what was issued and what failed, and answers one outcome a request. */
-export const storeIssued = (
-  services: Services,
-  runId: string,
-  { issued, failed: refused }: Results,
-): Promise<ItemOutcome[]> =>
+export const storeIssued = (services: Services, runId: string, results: Results): Promise<ItemOutcome[]> =>
   services.orm.em.fork().transactional(async em => {
-    const doubles = await findDoubles(em, issued)
-    const single = issued.filter(one => !doubles.has(one.dossier.request.id))
-    const failed = [...refused, ...[...doubles].map(doubleOutcome)]
-    const claimed = await claim(em, runId, single)
-    const stored = issued
-      .filter(({ dossier }) => claimed.has(dossier.request.id))
+    const { issued } = results
+    const late = await overtakenIn(em, issued)
+    const wanted = issued.filter(({ request }) => !late.has(request.id))
+    const failed = [...results.failed, ...[...late].map(certRequestId => ({ certRequestId, failure: overtaken }))]
+    const claimed = await claim(em, runId, wanted)
+    const stored = wanted
+      .filter(({ request }) => claimed.has(request.id))
       .map(one => ({ ...one, privateKeyId: one.pkcs8 ? crypto.randomUUID() : null }))
     if (stored.length > 0) await store(em, services, stored)
     await freeFailed(em, runId, failed)
     if (isOrder(runId)) await endItems(em, runId, endsOf(stored, failed))
     for (const { pkcs8 } of issued) pkcs8?.fill(0)
-    return [
-      ...stored.map(({ dossier, certificateId }) => ({ certRequestId: dossier.request.id, certificateId })),
-      ...failed,
-    ]
+    return [...stored.map(({ request, certificateId }) => ({ certRequestId: request.id, certificateId })), ...failed]
   })

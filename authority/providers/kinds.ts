@@ -1,10 +1,16 @@
-// Every kind of certificate provider of this installation.
+// Every kind of certificate provider of this installation, and what a provider offers under a policy.
 import type { CertificateProviderType } from '../../domain/enums.ts'
-import type { Services } from '../../activities/services.ts'
-import { localKind } from './local.ts'
-import type { ProviderKind } from './provider.ts'
+import type { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { local } from './local.ts'
+import type { ProviderKind, Terms } from './provider.ts'
 
 /** The kinds by their type. */
-export const providerKinds = (services: Services): Readonly<Record<CertificateProviderType, ProviderKind>> => ({
-  LOCAL: localKind(services),
-})
+export const providerKinds: Readonly<Record<CertificateProviderType, ProviderKind>> = { LOCAL: local }
+
+/** The kind of a provider. */
+export const kindOf = ({ certificateProviderType }: CertificateProvider): ProviderKind =>
+  providerKinds[certificateProviderType]
+
+/** What a provider offers under a policy's configuration; INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
+export const termsOf = (provider: CertificateProvider, policyConfiguration: string): Terms =>
+  kindOf(provider).terms(provider, policyConfiguration)

@@ -1,7 +1,6 @@
 // The CAs of a LOCAL provider: root and issuing CA (or a single one), their keys sealed before they are stored.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { LocalConfiguration } from '../../domain/local-provider.ts'
 import type { Validity } from '../../domain/validity.ts'
 import type { KeySpec } from '../../pki/keys/algorithms.ts'
 import {
@@ -19,11 +18,12 @@ import { encodeName } from '../../pki/names/name.ts'
 import { parseNameText } from '../../pki/names/name-text.ts'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
 import { Ca } from '../../storage/rows/ca.ts'
-import { PrivateKey } from '../../storage/rows/private-key.ts'
 import type { Seal } from '../../storage/seal.ts'
+import { sealPrivateKey } from '../signers.ts'
+import type { LocalConfiguration } from './local-configuration.ts'
 
-/** What CA certificates are made with. */
-export interface CaWorkshop {
+/** What a hierarchy is made of. */
+export interface HierarchyPlan {
   readonly em: EntityManager
   readonly seal: Seal
   readonly configuration: LocalConfiguration
@@ -41,7 +41,7 @@ interface MadeCa {
 }
 
 /** The kind of key that a configuration asks for. */
-export const keySpecOf = ({ keyAlgorithm, keySize, curve }: LocalConfiguration): KeySpec => {
+const keySpecOf = ({ keyAlgorithm, keySize, curve }: LocalConfiguration): KeySpec => {
   if (keyAlgorithm === 'RSA') return { cryptoAlgorithm: 'RSA', keySize }
   if (keyAlgorithm === 'EC') return { cryptoAlgorithm: 'EC', ecNamedCurve: curve as never }
   return { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: curve as never }
@@ -63,22 +63,16 @@ const years = (now: Date, count: number): Validity => {
 const fileName = (certificate: CertificateDescription): string =>
   `${(certificate.subjectCommonName ?? 'ca').replace(/[^\w.-]/g, '_')}_${certificate.serialNumber}.pem`
 
-const storeKey = (workshop: CaWorkshop, pkcs8: Buffer): string => {
-  const id = crypto.randomUUID()
-  workshop.em.create(PrivateKey, { id, sealed: workshop.seal.seal(pkcs8, id) })
-  pkcs8.fill(0)
-  return id
-}
-
-interface CaOrder {
+/** One CA certificate of it. */
+interface CaPlan {
   readonly subjectDn: string
   readonly validity: Validity
   readonly template: keyof typeof internalTemplates
   readonly parent: MadeCa | null
 }
 
-const makeCa = async (workshop: CaWorkshop, { subjectDn, validity, template, parent }: CaOrder): Promise<MadeCa> => {
-  const keys = await generateKeyPair(keySpecOf(workshop.configuration))
+const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, parent }: CaPlan): Promise<MadeCa> => {
+  const keys = await generateKeyPair(keySpecOf(plan.configuration))
   const key = createPrivateKey({ key: keys.privateKeyPkcs8, format: 'der', type: 'pkcs8' })
   const subjectDer = encodeName(parseNameText(subjectDn))
   const input: TbsInput = {
@@ -89,11 +83,11 @@ const makeCa = async (workshop: CaWorkshop, { subjectDn, validity, template, par
     publicKeySpki: keys.publicKeySpki,
     template: internalTemplates[template],
     sans: [],
-    urls: parent ? await workshop.urlsBelow(parent.row.id) : null,
+    urls: parent ? await plan.urlsBelow(parent.row.id) : null,
   }
   const der = await issueCertificate(input, parent?.key ?? key)
   const certificate = parseCertificate(der)
-  const row = workshop.em.create(Ca, {
+  const row = plan.em.create(Ca, {
     id: crypto.randomUUID(),
     name: certificate.subjectCommonName,
     filename: fileName(certificate),
@@ -105,31 +99,31 @@ const makeCa = async (workshop: CaWorkshop, { subjectDn, validity, template, par
     fingerprint: certificate.fingerprint,
     validNotBefore: certificate.validNotBefore,
     validNotAfter: certificate.validNotAfter,
-    publicKeyAlgorithm: workshop.configuration.keyAlgorithm,
+    publicKeyAlgorithm: plan.configuration.keyAlgorithm,
     issuerCaId: parent?.row.id ?? null,
     root: parent === null,
     trusted: true,
-    certificateProviderId: workshop.providerId,
-    privateKeyId: storeKey(workshop, keys.privateKeyPkcs8),
+    certificateProviderId: plan.providerId,
+    privateKeyId: sealPrivateKey(plan.em, plan.seal, keys.privateKeyPkcs8),
     der,
   })
   return { row, key, certificate }
 }
 
 /** Makes the hierarchy of a LOCAL provider and answers its issuing CA. */
-export const makeHierarchy = async (workshop: CaWorkshop): Promise<Ca> => {
-  const { hierarchy, rootSubjectDn, issuingSubjectDn, rootValidityYears, issuingValidityYears } = workshop.configuration
+export const makeHierarchy = async (plan: HierarchyPlan): Promise<Ca> => {
+  const { hierarchy, rootSubjectDn, issuingSubjectDn, rootValidityYears, issuingValidityYears } = plan.configuration
   const single = hierarchy === 'SINGLE'
-  const root = await makeCa(workshop, {
+  const root = await makeCa(plan, {
     subjectDn: single ? issuingSubjectDn : rootSubjectDn,
-    validity: years(workshop.now, single ? issuingValidityYears : rootValidityYears),
+    validity: years(plan.now, single ? issuingValidityYears : rootValidityYears),
     template: single ? 'SINGLE_CA' : 'ROOT_CA',
     parent: null,
   })
   if (single) return root.row
-  const issuing = await makeCa(workshop, {
+  const issuing = await makeCa(plan, {
     subjectDn: issuingSubjectDn,
-    validity: years(workshop.now, issuingValidityYears),
+    validity: years(plan.now, issuingValidityYears),
     template: 'ISSUING_CA',
     parent: root,
   })

@@ -1,10 +1,38 @@
 // What every kind of certificate provider can do; one file a kind beside this one.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
-import type { KeySpec } from '../../pki/keys/algorithms.ts'
-import type { SubjectData } from '../../domain/end-entity-rules.ts'
+import type { EndEntityFields, SubjectData } from '../../domain/end-entity-rules.ts'
+import type { KeyFacts } from '../../domain/key-rules.ts'
 import type { Capabilities } from '../../domain/policy-rules.ts'
 import type { Validity } from '../../domain/validity.ts'
+import type { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import type { Seal } from '../../storage/seal.ts'
+import type { Settings } from '../../storage/settings.ts'
+import type { Members } from '../json-document.ts'
+
+/** What the authority works with; wired once a process. */
+export interface AuthorityServices {
+  readonly seal: Seal
+  readonly settings: Settings
+  readonly clock: () => Date
+  /** Prefix of CRL, OCSP and issuer links when the setting `pki.base-url` is not set. */
+  readonly baseUrl: string
+}
+
+/** What a provider offers under one policy, known from the records alone: no key is opened for it. */
+export interface Terms {
+  readonly capabilities: Capabilities
+  /** What the policy's template asks of the end entity and the key and does not get: one sentence a breach. */
+  needs(subject: EndEntityFields, key: KeyFacts): readonly { readonly message: string }[]
+}
+
+/** A name by which policies of a provider choose what they issue. */
+export interface TemplateSigner {
+  /** Stable within the provider, whatever templates come and go. */
+  readonly id: number
+  readonly name: string
+  /** Whether it serves RA certificates and signers of the infrastructure. */
+  readonly ra: boolean
+}
 
 /** One certificate to be made. */
 export interface IssueOrder {
@@ -21,22 +49,25 @@ export interface IssueOrder {
 /** A provider that is ready to issue. */
 export interface OpenProvider {
   readonly issuerCaId: string | null
-  /** The end of the issuing CA's own validity, where it is known. */
-  readonly caNotAfter: Date | null
-  /** What it can do under the policy's configuration. */
-  able(policyConfiguration: string): Capabilities
-  /** What the policy's template asks of the end entity and the key: one sentence a breach. */
-  needs(policyConfiguration: string, subject: SubjectData, spec: KeySpec): string[]
   /** The certificate, DER. */
   issue(order: IssueOrder): Promise<Buffer>
 }
 
 /** A kind of certificate provider. */
 export interface ProviderKind {
+  /** The settings of a provider of this name: checked, defaults filled in; INVALID_PROVIDER_CONFIGURATION. */
+  settings(name: string, given: Members): Members
+  /** The members that stay as they are once the provider is there. */
+  readonly fixed: readonly string[]
+  /** What it offers under a policy's configuration; INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
+  terms(provider: CertificateProvider, policyConfiguration: string): Terms
+  templateSigners(provider: CertificateProvider): readonly TemplateSigner[]
+  /** Whether something that it needs before it can issue is still to be made. */
+  lacksPreparation(provider: CertificateProvider): boolean
   /** Makes what it needs before it can issue; a second call changes nothing. */
-  prepare(em: EntityManager, provider: CertificateProvider): Promise<void>
+  prepare(em: EntityManager, services: AuthorityServices, provider: CertificateProvider): Promise<void>
   /** Tries the connection; throws what is wrong. */
-  check(em: EntityManager, provider: CertificateProvider): Promise<void>
+  check(em: EntityManager, services: AuthorityServices, provider: CertificateProvider): Promise<void>
   /** Opens it for issuing. */
-  open(em: EntityManager, provider: CertificateProvider): Promise<OpenProvider>
+  open(em: EntityManager, services: AuthorityServices, provider: CertificateProvider): Promise<OpenProvider>
 }

@@ -5,6 +5,7 @@ import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateOrder, OrderItem } from '../../storage/rows/certificate-order.ts'
 import { claimRequests, deliver } from '../../storage/claims.ts'
 import { certRequestWorkflowId } from '../../workflows/ids.ts'
+import { searchAttributes } from '../../workflows/messages.ts'
 import {
   makeScene,
   newOrder,
@@ -155,6 +156,12 @@ test('a certificate is delivered once, however many ask', async () => {
   expect(deliveries.filter(({ size }) => size === 1)).toHaveLength(1)
 })
 
+const attributesOf = (kind: string) => [
+  { key: searchAttributes.realmId, value: scene.realm.id },
+  { key: searchAttributes.policyId, value: scene.policy.id },
+  { key: searchAttributes.kind, value: kind },
+]
+
 const startMissing = async () => {
   workshop.started.length = 0
   await run(workshop.activities.startMissingRuns as (input: undefined) => Promise<{ started: number }>, undefined)
@@ -183,10 +190,20 @@ test('old claims, orders and waiting requests without a run are started, young o
   )
   for (const id of [young.claim.runId, certRequestWorkflowId(young.waiting.id), youngOrder.orderId])
     expect(ids).not.toContain(id)
+  // As the API starts them: operators find a run again by the same facts.
   expect(workshop.started.find(({ id }) => id === old.claim.runId)).toEqual({
     workflow: 'issueCertificates',
     id: old.claim.runId,
     args: [[old.claim.id]],
+    summary: `issue request ${old.claim.id}`,
+    attributes: attributesOf('ISSUE'),
+  })
+  expect(workshop.started.find(({ id }) => id === oldOrder.orderId)).toEqual({
+    workflow: 'orderCertificates',
+    id: oldOrder.orderId,
+    args: [oldOrder.orderId],
+    summary: `order request ${oldOrder.requests[0]?.id}`,
+    attributes: attributesOf('ORDER'),
   })
 })
 

@@ -6,7 +6,7 @@ import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import { createActivities } from '../../activities/index.ts'
 import { firstStart } from '../../activities/first-start.ts'
-import type { MissingRun, Services } from '../../activities/services.ts'
+import type { Services } from '../../activities/services.ts'
 import type { ValidFor } from '../../domain/enums.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateOrder, OrderItem } from '../../storage/rows/certificate-order.ts'
@@ -19,13 +19,14 @@ import { Seal } from '../../storage/seal.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import { Settings } from '../../storage/settings.ts'
 import { issueWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
+import type { Start } from '../../workflows/starts.ts'
 import { freshDatabase } from '../support/database.ts'
 import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 
 /** Services over a fresh database; `started` is what the activities asked to run. */
 export const openWorkshop = async (own: Partial<Services> = {}) => {
   const orm = await openStorage({ url: await freshDatabase(), connections: 20 })
-  const started: MissingRun[] = []
+  const started: Start[] = []
   const services: Services = {
     orm,
     seal: new Seal(new Map([['test', randomBytes(32)]])),

@@ -5,6 +5,7 @@ import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
+import { issueRun } from '../../workflows/starts.ts'
 import { Workbench } from '../pki/openssl.ts'
 import {
   ecKey,
@@ -239,10 +240,9 @@ describe('a run', () => {
 
   test('that is repeated finds the certificate and makes no second one', async () => {
     const { id: certificateId, certRequestId: id } = await issueNew(scene)
-    const again = { id: `issue/${id}`, args: [[id]] as [string[]] }
-    expect(await service.deps.temporal.execute('issueCertificates', again, 60)).toEqual([
-      { certRequestId: id, certificateId },
-    ])
+    const { realmId, policyId } = scene
+    const again = issueRun(`issue/${id}`, [{ id, realmId, policyId }])
+    expect(await service.deps.temporal.run(again, 60)).toEqual([{ certRequestId: id, certificateId }])
     expect(await service.em().count(Certificate, { certRequestId: id })).toBe(1)
     expect(await factsOf(service, certificateId)).toEqual(['CERTIFICATE_ISSUED'])
   })
@@ -273,7 +273,7 @@ describe('while nobody issues', () => {
 
   test('a run that is about to end is followed by the next', async () => {
     const id = await scene.newRequest()
-    await service.deps.temporal.start('issueCertificates', { id: `issue/${id}`, args: [[]] })
+    await service.deps.temporal.start(issueRun(`issue/${id}`, []))
     const call = scene.owner.post(issueUrl(id))
     await taken(id)
     const stop = await service.startWorker()

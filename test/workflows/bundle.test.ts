@@ -1,4 +1,4 @@
-// The code of the workflows is evaluated anew for each run: it must stay small and free of libraries.
+// The code of the workflows is evaluated anew for each run: it must stay small and nearly free of libraries.
 import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { stack } from '../support/stack.ts'
@@ -15,7 +15,7 @@ test('the workflow bundle is smaller than 2 MB', () => {
   expect(Buffer.byteLength(bundle())).toBeLessThan(2 * 1024 * 1024)
 })
 
-test('the workflow bundle holds our workflows and the SDK, and no other library', () => {
+test('the workflow bundle holds our workflows, the SDK and the concurrency limiter, and no other library', () => {
   const packages = sources()
     .map(source => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1])
     .filter(name => name !== undefined)
@@ -26,6 +26,8 @@ test('the workflow bundle holds our workflows and the SDK, and no other library'
     'long',
     'ms',
     'nexus-rpc',
+    'p-limit',
+    'yocto-queue',
   ])
 })
 

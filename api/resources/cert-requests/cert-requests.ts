@@ -1,50 +1,57 @@
-// Certificate requests: made, read, approved and declined (contract 4.1, 5.4, 6.4).
+// Certificate requests made and read (contract 5.4, 6.4).
 import type { EntityManager } from '@mikro-orm/postgresql'
+import {
+  checkTemplate,
+  judge,
+  newCaseView,
+  openCase,
+  openCases,
+  type Asked,
+  type OpenCase,
+} from '../../../authority/request-case.ts'
 import { sortOut } from '../../../domain/batch.ts'
 import { Failure } from '../../../domain/failure.ts'
-import { decided, initialStatus, isWaiting } from '../../../domain/lifecycle.ts'
-import { checkRequest } from '../../../domain/request-rules.ts'
-import type { CertRequestAction } from '../../../domain/enums.ts'
+import { initialStatus, isWaiting } from '../../../domain/lifecycle.ts'
+import type { KeyGenParams } from '../../../domain/policy-rules.ts'
 import { record } from '../../../storage/rows/audit-event.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { grantNew } from '../../../storage/grant.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import type { Settings } from '../../../storage/settings.ts'
-import type { certRequest } from '../../../workflows/cert-request.ts'
-import { approve, decline } from '../../../workflows/messages.ts'
-import { waitingRun } from '../../../workflows/starts.ts'
+import { certRequestRun } from '../../../workflows/starts.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
-import { gatherCase, type KeyInput } from '../../../authority/new-request.ts'
-import { PENDING, type Start, type Temporal } from '../../kernel/temporal.ts'
+import type { Temporal } from '../../kernel/temporal.ts'
 import {
-  ApproveCertReqResponseDto,
   CreateCertReqRequestDto,
   type CreateCertReqRequest,
   CreateCertReqResponseDto,
   CreateMultipleCertReqRequestDto,
   CreateMultipleCertReqResponseDto,
-  DeclineCertReqResponseDto,
   GetCertReqResponseDto,
 } from './dtos.ts'
 
 const creatorPermissions = ['READ', 'UPDATE', 'DELETE']
 
-interface Named {
-  readonly policy: Policy
-  readonly endEntity: EndEntity
-}
+const bytesOf = (given: Uint8Array | null | undefined): Buffer | null => (given ? Buffer.from(given) : null)
 
-/** Which key sizes there are is for the rules to say (CRYPTO_RESTRICTION_VIOLATION), not for the shape. */
-const keyInput = (body: Pick<CreateCertReqRequest, keyof KeyInput>): KeyInput => body as KeyInput
+/** What a body asks for; which key sizes there are is for the rules to say (CRYPTO_RESTRICTION_VIOLATION). */
+const askedIn = (
+  { validFor, keyPairMode, keyGenParamsDto, ...given }: Omit<CreateCertReqRequest, 'policyId' | 'endEntityId'>,
+  { policy, endEntity }: Pick<Asked, 'policy' | 'endEntity'>,
+): Asked => ({
+  policy,
+  endEntity,
+  validFor,
+  keyPairMode,
+  keyGenParams: keyGenParamsDto as KeyGenParams | null,
+  pkcs10: bytesOf(given.pkcs10ReqBase64),
+  publicKey: bytesOf(given.publicKeyBase64),
+})
 
-const makeRequest = (
-  em: EntityManager,
-  caller: Caller,
-  { policy, endEntity, ...input }: Named & KeyInput,
-): CertRequest => {
+const makeRequest = (em: EntityManager, caller: Caller, { policy, endEntity, ...asked }: Asked): CertRequest => {
   const request = em.create(CertRequest, {
     realmId: policy.realmId,
     policyId: policy.id,
@@ -52,11 +59,11 @@ const makeRequest = (
     policyName: policy.name,
     endEntityCommonName: endEntity.commonName ?? null,
     endEntityAlias: endEntity.alias ?? null,
-    validFor: input.validFor,
-    keyPairMode: input.keyPairMode,
-    keyGenParamsDto: input.keyGenParamsDto,
-    pkcs10: input.pkcs10ReqBase64 && Buffer.from(input.pkcs10ReqBase64),
-    publicKey: input.publicKeyBase64 && Buffer.from(input.publicKeyBase64),
+    validFor: asked.validFor,
+    keyPairMode: asked.keyPairMode,
+    keyGenParamsDto: asked.keyGenParams,
+    pkcs10: asked.pkcs10,
+    publicKey: asked.publicKey,
     certRequestStatus: initialStatus(policy),
     requiresManualApproval: policy.requiresManualApproval,
     dualControl: policy.dualControl,
@@ -83,9 +90,7 @@ const startWaiting = async (
 ): Promise<void> => {
   const waiting = requests.filter(request => isWaiting(request.certRequestStatus)).slice(0, startedAtOnce)
   const waitDays = await settings.integer('order.max-wait-days')
-  await Promise.all(
-    waiting.map(request => temporal.start<typeof certRequest>('certRequest', waitingRun(request, waitDays))),
-  )
+  await Promise.all(waiting.map(request => temporal.start(certRequestRun(request, waitDays))))
 }
 
 export const createCertRequest = operation('POST /cert-requests', {
@@ -104,16 +109,17 @@ export const createCertRequest = operation('POST /cert-requests', {
   },
   returns: [201, CreateCertReqResponseDto],
   fails: [415, 422],
-  handle: async ({ policy, endEntity, body, em, caller, temporal, ...rest }) => {
-    const { caseOf, latestOf } = await gatherCase({ em, ...rest }, policy, keyInput(body))
-    checkRequest(caseOf(endEntity, await latestOf([endEntity])))
-    const request = makeRequest(em, caller, { ...keyInput(body), policy, endEntity })
+  handle: async ({ policy, endEntity, body, em, caller, temporal, settings, clock }) => {
+    const asked = askedIn(body, { policy, endEntity })
+    judge(await openCase(em, asked, await newCaseView(settings, clock)))
+    const request = makeRequest(em, caller, asked)
     await em.flush()
-    await startWaiting(temporal, rest.settings, [request])
+    await startWaiting(temporal, settings, [request])
     return request
   },
 })
 
+/** The end entities that are there, and how to get one of the list that the caller may read. */
 const findEndEntities = async (em: EntityManager, caller: Caller, ids: readonly string[]) => {
   const rows = new Map((await em.find(EndEntity, { id: { $in: [...ids] } })).map(row => [row.id, row]))
   const known = ids.map(id => rows.get(id)).filter(row => row !== undefined)
@@ -122,12 +128,13 @@ const findEndEntities = async (em: EntityManager, caller: Caller, ids: readonly 
     known.map(row => row.place),
   )
   const allowed = new Set(known.filter((_, index) => readable[index]).map(({ id }) => id))
-  return (id: string): EndEntity => {
+  const get = (id: string): EndEntity => {
     const row = rows.get(id)
     if (!row) throw new Failure('END_ENTITY_NOT_FOUND')
     if (!allowed.has(id)) throw new Failure('ACCESS_DENIED')
     return row
   }
+  return { known, get }
 }
 
 export const createMultipleCertRequest = operation('POST /cert-requests/multiple', {
@@ -147,18 +154,20 @@ export const createMultipleCertRequest = operation('POST /cert-requests/multiple
   },
   returns: [201, CreateMultipleCertReqResponseDto],
   fails: [415, 422],
-  handle: async ({ policy, body, em, caller, temporal, ...rest }) => {
-    const input = keyInput({ ...body, pkcs10ReqBase64: null, publicKeyBase64: null })
-    const { caseOf, latestOf } = await gatherCase({ em, ...rest }, policy, input)
-    const get = await findEndEntities(em, caller, body.endEntityIds)
-    const latest = await latestOf(await em.find(EndEntity, { id: { $in: body.endEntityIds } }))
+  handle: async ({ policy, body, em, caller, temporal, settings, clock }) => {
+    await checkTemplate(em, policy)
+    const { known, get } = await findEndEntities(em, caller, body.endEntityIds)
+    const given = { ...body, pkcs10ReqBase64: null, publicKeyBase64: null }
+    const all = known.map(endEntity => askedIn(given, { policy, endEntity }))
+    const cases = await openCases(em, all, await newCaseView(settings, clock))
+    const caseFor = new Map(cases.map(one => [one.asked.endEntity.id, one]))
     const { accepted: certRequests, errors } = sortOut(body.endEntityIds, id => {
-      const endEntity = get(id)
-      checkRequest(caseOf(endEntity, latest))
-      return makeRequest(em, caller, { ...input, policy, endEntity })
+      const open = caseFor.get(get(id).id) as OpenCase
+      judge(open)
+      return makeRequest(em, caller, open.asked)
     })
     await em.flush()
-    await startWaiting(temporal, rest.settings, certRequests)
+    await startWaiting(temporal, settings, certRequests)
     return { certRequests, errors }
   },
 })
@@ -169,67 +178,4 @@ export const getCertRequest = operation('GET /cert-requests/:id', {
   needs: 'READ_CERT_REQUEST',
   returns: [200, GetCertReqResponseDto],
   handle: ({ target }) => target,
-})
-
-interface Verdict {
-  readonly target: CertRequest
-  readonly caller: Caller
-  readonly em: EntityManager
-  readonly temporal: Temporal
-  readonly settings: Settings
-}
-
-const updates = { APPROVE: approve, DECLINE: decline } as const
-
-/** Tells the run of the request, starting it where none is left, and reads the row that it wrote. */
-const decide = async (action: CertRequestAction, { target, caller, em, temporal, settings }: Verdict) => {
-  decided(target.state, action, caller.id)
-  const { id, type, name } = caller
-  const start: Start<typeof certRequest> = waitingRun(target, await settings.integer('order.max-wait-days'))
-  const outcome = await temporal.updateWithStart(updates[action], {
-    args: [{ id, type, name }],
-    workflow: 'certRequest',
-    start,
-  })
-  if (outcome === PENDING) throw new Error(`The decision on ${target.id} was sent, but no worker has recorded it yet.`)
-  await em.refresh(target)
-  return { target, orderId: outcome.orderId }
-}
-
-const certificateWaitMs = 5000
-const lookEveryMs = 100
-
-/** A completed order's certificate, when it is there within 5 s (contract 4.1), else null. */
-const awaitCertificate = async (em: EntityManager, target: CertRequest): Promise<string | null> => {
-  const end = performance.now() + certificateWaitMs
-  while (performance.now() < end) {
-    await em.refresh(target)
-    if (target.certificateId || !target.runId) break
-    await new Promise(resolve => void setTimeout(resolve, lookEveryMs))
-  }
-  return target.certificateId ?? null
-}
-
-export const approveCertRequest = operation('PATCH /cert-requests/:id/approve', {
-  summary: 'Approve a certificate request',
-  on: CertRequest,
-  needs: 'APPROVE',
-  repeatable: false,
-  returns: [200, ApproveCertReqResponseDto],
-  fails: [409, 422],
-  handle: async context => {
-    const { target, orderId } = await decide('APPROVE', context)
-    if (orderId && target.certRequestStatus === 'APPROVED') await awaitCertificate(context.em, target)
-    return target
-  },
-})
-
-export const declineCertRequest = operation('PATCH /cert-requests/:id/decline', {
-  summary: 'Decline a certificate request',
-  on: CertRequest,
-  needs: 'DECLINE',
-  repeatable: false,
-  returns: [200, DeclineCertReqResponseDto],
-  fails: [409, 422],
-  handle: async context => (await decide('DECLINE', context)).target,
 })

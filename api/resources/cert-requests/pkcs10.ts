@@ -11,7 +11,7 @@ import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import { exampleIds, examplePkcs10 } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
-import { gatherCase } from '../../../authority/new-request.ts'
+import { caseOf, newCaseView, openCase } from '../../../authority/request-case.ts'
 import {
   CertReqSearchByPkcs10,
   ExaminePkcs10RequestRequestDto,
@@ -61,6 +61,8 @@ const examine = (request: RequestCase) => {
   return { valid: mismatches.length + policyViolations.length === 0, mismatches, policyViolations }
 }
 
+const onlyExamined = { validFor: null, keyGenParams: null, publicKey: null } as const
+
 export const examinePkcs10Request = operation('PUT /cert-requests/examine-pkcs10-request', {
   summary: 'Examine a PKCS#10 request as if a certificate were requested with it; nothing is made',
   on: { policy: from.body(Policy, 'policyId'), endEntity: from.body(EndEntity, 'endEntityId') },
@@ -71,12 +73,12 @@ export const examinePkcs10Request = operation('PUT /cert-requests/examine-pkcs10
   },
   returns: [200, ExaminePkcs10RequestResponseDto],
   fails: [415, 422],
-  handle: async ({ policy, endEntity, body: { pkcs10ReqBase64 }, ...rest }) => {
-    const input = { validFor: null, keyPairMode: 'PKCS10', keyGenParamsDto: null, publicKeyBase64: null } as const
-    const { caseOf, latestOf } = await gatherCase(rest, policy, { ...input, pkcs10ReqBase64 })
-    const request = caseOf(endEntity, await latestOf([endEntity]))
+  handle: async ({ policy, endEntity, body, em, settings, clock }) => {
+    const pkcs10 = Buffer.from(body.pkcs10ReqBase64)
+    const asked = { policy, endEntity, pkcs10, keyPairMode: 'PKCS10', ...onlyExamined } as const
+    const request = caseOf(await openCase(em, asked, await newCaseView(settings, clock)))
     checkBelonging(request)
-    const description = parsePkcs10(Buffer.from(pkcs10ReqBase64))
+    const description = parsePkcs10(pkcs10)
     const { subjectDn, signatureValid } = description
     const subject = subjectDataOf(description)
     return { subjectDn, signatureValid, subject, ...factsOf(request.key), ...examine(request) }

@@ -6,9 +6,7 @@ import type { PageRequest, Sort } from '../../../domain/search.ts'
 import { record } from '../../../storage/rows/audit-event.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { alias, searchPage } from '../../../storage/lists/search.ts'
-import { searchAttributes } from '../../../workflows/messages.ts'
-import { providerWorkflowId } from '../../../workflows/ids.ts'
-import type { checkProvider, prepareProvider } from '../../../workflows/provider.ts'
+import { checkProviderRun, prepareProviderRun } from '../../../workflows/starts.ts'
 import * as shape from '../../kernel/dto.ts'
 import { operation } from '../../kernel/operation.ts'
 import { PENDING } from '../../kernel/temporal.ts'
@@ -72,8 +70,6 @@ const shown = (provider: CertificateProvider): z.output<typeof GetCertificatePro
   metadata: provider.metadata,
 })
 
-const providerRun = { typedSearchAttributes: [{ key: searchAttributes.kind, value: 'PROVIDER' }] }
-
 export const createCertificateProvider = operation('POST /certificate-providers', {
   summary: 'Create a certificate provider; the keys of a LOCAL one are made',
   needs: 'ADMIN',
@@ -86,12 +82,7 @@ export const createCertificateProvider = operation('POST /certificate-providers'
     const settings = newSettings(certificateProviderType, name, configuration)
     const data = { name, certificateProviderType, settings }
     const made = await create(em, caller, { entity: CertificateProvider, data, what: `Certificate provider ${name}` })
-    const id = providerWorkflowId('prepare', made.id)
-    await temporal.execute<typeof prepareProvider>(
-      'prepareProvider',
-      { id, args: [made.id], options: providerRun },
-      preparationSeconds,
-    )
+    await temporal.run(prepareProviderRun(made.id), preparationSeconds)
     return shown(await em.refreshOrFail(made))
   },
 })
@@ -171,12 +162,7 @@ export const checkCertificateProviderConnection = operation('POST /certificate-p
   fails: [415, 422],
   never: [404],
   handle: async ({ target, temporal }) => {
-    const id = providerWorkflowId('check', target.id)
-    const found = await temporal.execute<typeof checkProvider>(
-      'checkProvider',
-      { id, args: [target.id], options: providerRun },
-      checkSeconds,
-    )
+    const found = await temporal.run(checkProviderRun(target.id), checkSeconds)
     if (found !== PENDING) return found
     return { result: false, errorMessage: 'The check did not end in time.', durationMs: checkSeconds * 1000 }
   },

@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../../domain/failure.ts'
-import { builtInTemplates, type Template } from '../../../pki/certificate/templates.ts'
+import { kindOf } from '../../../authority/providers/kinds.ts'
+import type { TemplateSigner } from '../../../authority/providers/provider.ts'
 import { Ca } from '../../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { dto, Long, nullable } from '../../kernel/dto.ts'
 import { operation } from '../../kernel/operation.ts'
-import { templatesOf } from '../../../authority/templates.ts'
 
 const CaTemplateSignerDto = dto('CaTemplateSignerDto', {
   id: Long,
@@ -19,19 +19,16 @@ const MscaTemplatesResponseDto = dto('MscaTemplatesResponseDto', {
   templates: z.array(z.object({ name: z.string(), displayName: nullable(z.string()), oid: nullable(z.string()) })),
 })
 
-// Stable within the provider whatever templates come and go: the place in the built-in table, else a hash of the name.
-const idOf = (name: string): number => {
-  const place = builtInTemplates.findIndex(template => template.name === name)
-  if (place >= 0) return place + 1
-  const hash = [...Buffer.from(name)].reduce((sum, octet) => Math.imul(sum ^ octet, 0x01000193), 0x811c9dc5)
-  return 1000 + (hash >>> 0)
-}
-
-const signersOf = async (em: EntityManager, provider: CertificateProvider, wanted: (template: Template) => boolean) => {
+const signersOf = async (
+  em: EntityManager,
+  provider: CertificateProvider,
+  isWanted: (signer: TemplateSigner) => boolean,
+) => {
   const ca = await em.findOne(Ca, { id: provider.issuingCaId ?? provider.id })
-  const caTemplateSignerList = templatesOf(provider)
-    .filter(wanted)
-    .map(({ name }) => ({ id: idOf(name), name, caSubjectDn: ca?.subjectDn ?? null }))
+  const caTemplateSignerList = kindOf(provider)
+    .templateSigners(provider)
+    .filter(isWanted)
+    .map(({ id, name }) => ({ id, name, caSubjectDn: ca?.subjectDn ?? null }))
   return { caTemplateSignerList }
 }
 

@@ -1,52 +1,19 @@
 // Issuing synchronously and reading certificates (contract 4.2, 4.3, 6.5).
-import type { EntityManager } from '@mikro-orm/postgresql'
 import { BatchRefused, sortOut } from '../../../domain/batch.ts'
-import { Failure } from '../../../domain/failure.ts'
-import { issueStep, type IssueStep } from '../../../domain/issue-rules.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
-import { claimRequests, deliver } from '../../../storage/claims.ts'
-import { isOrder, issueWorkflowId } from '../../../workflows/ids.ts'
-import type { ItemOutcome } from '../../../workflows/issue-certificates.ts'
-import { chainOf, pemOf, zipOf } from './artifacts.ts'
+import { issueWorkflowId } from '../../../workflows/ids.ts'
 import { exampleIds } from '../../kernel/examples.ts'
-import { awaitRuns, certificateIdOf, issueStateOf, loadRequests, startIssue, type Way } from './issue.ts'
 import { operation } from '../../kernel/operation.ts'
 import { optionally, Flag } from '../../kernel/query.ts'
+import { deliverAll, deliverOne } from './delivery.ts'
 import {
   CertRequestIds,
   CreateCertificateResponseDto,
   CreateMultipleCertificateFromCertRequestsResponseDto,
   GetCertificateResponseDto,
 } from './dtos.ts'
-
-interface Ready {
-  readonly request: CertRequest
-  readonly step: IssueStep
-}
-
-/** Claims what nobody issues, starts its run, and answers the run of each request that is not delivered at once. */
-const runsOf = async ({ em, temporal }: Way, ready: readonly Ready[], newRunId: string) => {
-  const fresh = ready.filter(({ step }) => step === 'ISSUE').map(({ request }) => request)
-  const ids = fresh.map(({ id }) => id)
-  const claimed = await claimRequests(em, newRunId, { ids, states: ['APPROVED'] })
-  const mine = fresh.filter(({ id }) => claimed.has(id))
-  if (mine.length > 0) await startIssue(temporal, newRunId, mine)
-  const overtaken = fresh.filter(({ id }) => !claimed.has(id))
-  for (const request of overtaken) await em.refresh(request)
-  const joined = ready.filter(({ step }) => step === 'JOIN').map(({ request }) => request)
-  const others = [...overtaken, ...joined].filter(({ runId }) => runId && !isOrder(runId))
-  return new Map([
-    ...Map.groupBy(others, request => request.runId ?? ''),
-    ...(mine.length > 0 ? [[newRunId, mine] as const] : []),
-  ])
-}
-
-const deliverOne = async (em: EntityManager, certificateId: string) => {
-  const certificate = await em.findOneOrFail(Certificate, certificateId)
-  const certificateChainPem = await chainOf(em, certificate)
-  return { certificate, certificatePem: pemOf(certificate), certificateChainPem, certRequestStatus: 'ISSUED' as const }
-}
+import { issueAndWait, loadRequests, plan } from './issue.ts'
 
 export const createCertificate = operation('POST /certificates/cert-requests/:id', {
   summary: 'Issue the certificate of a request and wait for it',
@@ -55,36 +22,12 @@ export const createCertificate = operation('POST /certificates/cert-requests/:id
   returns: [201, CreateCertificateResponseDto],
   fails: [409, 422],
   handle: async ({ target, em, temporal, settings }) => {
-    const step = issueStep(issueStateOf(target))
-    if (step === 'DELIVER') {
-      if (!(await deliver(em, [target.id])).has(target.id)) throw new Failure('ALREADY_ISSUED')
-      return deliverOne(em, target.certificateId ?? '')
-    }
-    const runs = await runsOf({ em, temporal }, [{ request: target, step }], issueWorkflowId(target.id))
-    const outcomes = await awaitRuns({ em, temporal }, runs, await settings.integer('issue.wait-seconds'))
-    const certificateId = certificateIdOf(target, outcomes.get(target.id))
-    await deliver(em, [target.id])
-    return deliverOne(em, certificateId)
+    const planned = plan(target)
+    const seconds = await settings.integer('issue.wait-seconds')
+    const patience = { runId: issueWorkflowId(target.id), seconds }
+    return deliverOne(em, planned, await issueAndWait({ em, temporal }, [planned], patience))
   },
 })
-
-/** What a call may hand out: certificates that nobody has delivered and those of its runs, which count as delivered now. */
-const collect = async (em: EntityManager, ready: readonly Ready[], outcomes: ReadonlyMap<string, ItemOutcome>) => {
-  const byId = new Map(ready.map(({ request, step }) => [request.id, { request, step }]))
-  const present = ready.filter(({ step }) => step === 'DELIVER').map(({ request }) => request.id)
-  const mine = await deliver(em, present)
-  const { accepted: got, errors } = sortOut([...byId.keys()], id => {
-    const { request, step } = byId.get(id) as Ready
-    if (step !== 'DELIVER') return { id, certificateId: certificateIdOf(request, outcomes.get(id)) }
-    if (!mine.has(id)) throw new Failure('ALREADY_ISSUED')
-    return { id, certificateId: request.certificateId ?? '' }
-  })
-  await deliver(
-    em,
-    got.map(({ id }) => id),
-  )
-  return { got, errors }
-}
 
 export const createMultipleCertificates = operation('POST /certificates/cert-requests', {
   summary: 'Issue the certificates of several requests and wait for them',
@@ -97,20 +40,14 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
   fails: [409, 422],
   handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings }) => {
     const get = await loadRequests(em, caller, ids)
-    const { accepted, errors } = sortOut(ids, id => ({ request: get(id), step: issueStep(issueStateOf(get(id))) }))
+    const { accepted, errors } = sortOut(ids, id => plan(get(id)))
     if (accepted.length === 0) throw new BatchRefused(errors)
-    const runs = await runsOf({ em, temporal }, accepted, issueWorkflowId(crypto.randomUUID()))
-    const outcomes = await awaitRuns({ em, temporal }, runs, await settings.integer('issue.batch-wait-seconds'))
-    const { got, errors: late } = await collect(em, accepted, outcomes)
-    const rows = await em.find(Certificate, { id: { $in: got.map(({ certificateId }) => certificateId) } })
-    const byId = new Map(rows.map(row => [row.id, row]))
-    const certificates = got.map(({ certificateId }) => byId.get(certificateId)).filter(row => row !== undefined)
-    const failed = [...errors, ...late.map(error => ({ ...error, index: ids.indexOf(error.id) }))]
-    return {
-      certificates,
-      errors: failed.toSorted((one, other) => one.index - other.index),
-      zippedFile: omitArtifacts ? null : await zipOf(em, certificates),
-    }
+    const seconds = await settings.integer('issue.batch-wait-seconds')
+    const patience = { runId: issueWorkflowId(crypto.randomUUID()), seconds }
+    const outcomes = await issueAndWait({ em, temporal }, accepted, patience)
+    const delivered = await deliverAll(em, accepted, { outcomes, omitArtifacts })
+    const late = delivered.errors.map(error => ({ ...error, index: ids.indexOf(error.id) }))
+    return { ...delivered, errors: [...errors, ...late].toSorted((one, other) => one.index - other.index) }
   },
 })
 

@@ -1,5 +1,6 @@
 // Downloads of a certificate, its chain and its private key; each is an audit event (contract 10.3, 11.1).
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { unsealPrivateKey } from '../../../authority/signers.ts'
 import type { AuditEventType } from '../../../domain/audit.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { encodePem } from '../../../pki/pem.ts'
@@ -9,7 +10,6 @@ import { Certificate } from '../../../storage/rows/certificate.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { loadIssuers } from '../../../storage/chain.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
-import { PrivateKey } from '../../../storage/rows/private-key.ts'
 import type { Seal } from '../../../storage/seal.ts'
 import { casPem, chainOf, fileName, pemOf, zipOf } from './artifacts.ts'
 import { exampleIds } from '../../kernel/examples.ts'
@@ -36,10 +36,10 @@ const note = (em: EntityManager, type: AuditEventType, { id, realmId, subjectDn,
 }
 
 /** The private key in the clear, PKCS#8 DER; the caller wipes it. PRIVATE_KEY_NOT_AVAILABLE where none is held. */
-const unsealKey = async (em: EntityManager, seal: Seal, { privateKeyId }: Certificate): Promise<Buffer> => {
-  const key = privateKeyId ? await em.findOne(PrivateKey, privateKeyId) : null
-  if (!key) throw new Failure('PRIVATE_KEY_NOT_AVAILABLE')
-  return seal.unseal(key.sealed, key.id)
+const openPrivateKey = async (em: EntityManager, seal: Seal, { privateKeyId }: Certificate): Promise<Buffer> => {
+  const pkcs8 = await unsealPrivateKey(em, seal, privateKeyId)
+  if (!pkcs8) throw new Failure('PRIVATE_KEY_NOT_AVAILABLE')
+  return pkcs8
 }
 
 export const downloadCertificate = operation('GET /certificates/:id/download', {
@@ -75,7 +75,7 @@ export const downloadCertificatePrivateKey = operation('GET /certificates/:id/do
   returns: [200, CertificatePrivateKeyPemDto],
   fails: [422],
   handle: async ({ target, em, services }) => {
-    const pkcs8 = await unsealKey(em, services.seal, target)
+    const pkcs8 = await openPrivateKey(em, services.seal, target)
     const pemPrivateKey = encodePem('PRIVATE KEY', pkcs8)
     pkcs8.fill(0)
     note(em, 'PRIVATE_KEY_DOWNLOADED', target)
@@ -90,7 +90,7 @@ export const retrieveCertificateP12 = operation('GET /certificates/:id/pkcs12', 
   returns: [200, KeystoreFileDto],
   fails: [422],
   handle: async ({ target, em, services }) => {
-    const privateKeyPkcs8 = await unsealKey(em, services.seal, target)
+    const privateKeyPkcs8 = await openPrivateKey(em, services.seal, target)
     const issuers = await loadIssuers(em, target.issuerCaId)
     const password = generatePassword()
     const friendlyName = target.subjectCommonName ?? target.endEntityAlias ?? target.id

@@ -1,20 +1,16 @@
-// What issuing and ordering share: the requests of a call with the caller's right to each, and waiting for runs.
+// Issuing while the caller waits, in the order of docs/issuance.md: which requests he may issue, claiming what nobody
+// issues, starting its run, and waiting for it and for the runs that others have started.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { WorkflowNotFoundError } from '@temporalio/client'
 import { apiErrors, Failure } from '../../../domain/failure.ts'
-import { issueStep, type IssueState } from '../../../domain/issue-rules.ts'
+import { issueStep, type IssueState, type IssueStep } from '../../../domain/issue-rules.ts'
+import { claimRequests } from '../../../storage/claims.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { isOrder } from '../../../workflows/ids.ts'
-import { searchAttributes } from '../../../workflows/messages.ts'
-import type { issueCertificates, ItemOutcome } from '../../../workflows/issue-certificates.ts'
+import type { ItemOutcome } from '../../../workflows/issue-certificates.ts'
+import { issueRun } from '../../../workflows/starts.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { PENDING, type Pending, type Temporal } from '../../kernel/temporal.ts'
-
-/** What issuing goes through: the records and Temporal. */
-export interface Way {
-  readonly em: EntityManager
-  readonly temporal: Temporal
-}
 
 /** A request as the tables of contract 4.2 look at it. */
 export const issueStateOf = ({ certRequestStatus, archived, runId, undelivered }: CertRequest): IssueState => ({
@@ -41,23 +37,45 @@ export const loadRequests = async (em: EntityManager, caller: Caller, ids: reado
   }
 }
 
-/** What operators find a run of requests by: those of the first, which stand for a list. */
-export const attributesOf = (kind: 'ISSUE' | 'ORDER', [first]: readonly CertRequest[]) => [
-  { key: searchAttributes.realmId, value: first?.realmId ?? '' },
-  { key: searchAttributes.policyId, value: first?.policyId ?? '' },
-  { key: searchAttributes.kind, value: kind },
-]
+/** A request and what a synchronous call does with it. */
+export interface Planned {
+  readonly request: CertRequest
+  readonly step: IssueStep
+}
 
-/** Starts the run that issues these requests, or joins it. */
-export const startIssue = (temporal: Temporal, runId: string, requests: readonly CertRequest[]): Promise<void> =>
-  temporal.start<typeof issueCertificates>('issueCertificates', {
-    id: runId,
-    args: [requests.map(({ id }) => id)],
-    summary: requests.length === 1 ? `issue request ${requests[0]?.id}` : `issue ${requests.length} requests`,
-    options: { typedSearchAttributes: attributesOf('ISSUE', requests) },
-  })
+/** What a synchronous call does with a request, or its refusal. */
+export const plan = (request: CertRequest): Planned => ({ request, step: issueStep(issueStateOf(request)) })
 
-const pending = { apiError: 'ISSUE_PENDING', errorMessage: apiErrors.ISSUE_PENDING.description } as const
+/** What issuing goes through: the records and Temporal. */
+export interface Issuing {
+  readonly em: EntityManager
+  readonly temporal: Temporal
+}
+
+/** Which new run a call may start, and how long it waits for all that are concerned. */
+export interface Patience {
+  readonly runId: string
+  readonly seconds: number
+}
+
+type Runs = ReadonlyMap<string, readonly CertRequest[]>
+
+/** Claims what nobody issues and starts its run; answers the run of every request that is not delivered at once. */
+const claim = async ({ em, temporal }: Issuing, planned: readonly Planned[], newRunId: string): Promise<Runs> => {
+  const requestsTo = (wanted: IssueStep) => planned.filter(({ step }) => step === wanted).map(one => one.request)
+  const fresh = requestsTo('ISSUE')
+  const ids = fresh.map(({ id }) => id)
+  const claimed = ids.length > 0 ? await claimRequests(em, newRunId, { ids, states: ['APPROVED'] }) : new Set<string>()
+  const mine = fresh.filter(({ id }) => claimed.has(id))
+  if (mine.length > 0) await temporal.start(issueRun(newRunId, mine))
+  const overtaken = fresh.filter(({ id }) => !claimed.has(id))
+  for (const request of overtaken) await em.refresh(request)
+  const others = [...overtaken, ...requestsTo('JOIN')].filter(({ runId }) => runId && !isOrder(runId))
+  return new Map([
+    ...Map.groupBy(others, request => request.runId ?? ''),
+    ...(mine.length > 0 ? [[newRunId, mine] as const] : []),
+  ])
+}
 
 /** The outcomes of a run, or null when there is no such run (yet). */
 const endOf = async (temporal: Temporal, runId: string, seconds: number): Promise<ItemOutcome[] | Pending | null> => {
@@ -73,24 +91,30 @@ const endOf = async (temporal: Temporal, runId: string, seconds: number): Promis
  * The outcomes of the run that has these requests. A run frees its requests before it ends: where the records still give
  * it some, it has not begun, or what ended is an earlier run of the same id, which was closing when this one was asked for.
  */
-const outcomesOf = async ({ em, temporal }: Way, runId: string, seconds: number): Promise<ItemOutcome[] | Pending> => {
+const outcomesOf = async (
+  { em, temporal }: Issuing,
+  { runId, seconds }: Patience,
+): Promise<ItemOutcome[] | Pending> => {
   const end = performance.now() + seconds * 1000
   const outcomes = await endOf(temporal, runId, seconds)
   if (outcomes === PENDING) return PENDING
   const held = await em.find(CertRequest, { runId }, { disableIdentityMap: true })
   if (outcomes && held.length === 0) return outcomes
-  await startIssue(temporal, runId, held)
+  await temporal.start(issueRun(runId, held))
   return temporal.wait<ItemOutcome[]>(runId, (end - performance.now()) / 1000)
 }
 
-/** Waits for the runs of these requests, all within the same time; what is not there by then is ISSUE_PENDING. */
-export const awaitRuns = async (
-  way: Way,
-  runs: ReadonlyMap<string, readonly CertRequest[]>,
-  seconds: number,
+const pending = { apiError: 'ISSUE_PENDING', errorMessage: apiErrors.ISSUE_PENDING.description } as const
+
+/** Issues these requests and answers the outcome of each; what is not there in time is ISSUE_PENDING. */
+export const issueAndWait = async (
+  issuing: Issuing,
+  planned: readonly Planned[],
+  { runId: newRunId, seconds }: Patience,
 ): Promise<ReadonlyMap<string, ItemOutcome>> => {
+  const runs = await claim(issuing, planned, newRunId)
   const waits = [...runs].map(async ([runId, requests]) => {
-    const outcomes = await outcomesOf(way, runId, seconds)
+    const outcomes = await outcomesOf(issuing, { runId, seconds })
     return outcomes === PENDING ? requests.map(({ id }) => ({ certRequestId: id, failure: pending })) : outcomes
   })
   return new Map((await Promise.all(waits)).flat().map(outcome => [outcome.certRequestId, outcome]))

@@ -9,13 +9,12 @@ import { CertificateOrder, OrderItem } from '../../../storage/rows/certificate-o
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { claimRequests } from '../../../storage/claims.ts'
 import { orderWorkflowId } from '../../../workflows/ids.ts'
-import type { orderCertificates } from '../../../workflows/order-certificates.ts'
+import { orderRun } from '../../../workflows/starts.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { exampleIds } from '../../kernel/examples.ts'
-import { attributesOf, issueStateOf, loadRequests } from './issue.ts'
+import { issueStateOf, loadRequests } from './issue.ts'
 import { operation } from '../../kernel/operation.ts'
 import { optionally, Flag } from '../../kernel/query.ts'
-import type { Temporal } from '../../kernel/temporal.ts'
 import {
   CertRequestIds,
   OrderCertificateResponseDto,
@@ -68,14 +67,6 @@ const place = (em: EntityManager, caller: Caller, { requests, ...order }: Placin
     return { id, taken }
   })
 
-const start = (temporal: Temporal, id: string, requests: readonly CertRequest[]): Promise<void> =>
-  temporal.start<typeof orderCertificates>('orderCertificates', {
-    id,
-    args: [id],
-    summary: requests.length === 1 ? `order request ${requests[0]?.id}` : `order ${requests.length} requests`,
-    options: { typedSearchAttributes: attributesOf('ORDER', requests) },
-  })
-
 export const orderCertificate = operation('POST /api/v2/certificates/cert-requests/:id', {
   summary: 'Order the certificate of a request',
   on: CertRequest,
@@ -86,7 +77,7 @@ export const orderCertificate = operation('POST /api/v2/certificates/cert-reques
     mustBeOrderable(issueStateOf(target))
     const { id, taken } = await place(em, caller, { multiple: false, omitArtifacts: false, requests: [target] })
     if (!taken.has(target.id)) throw new Failure('ALREADY_ORDERED')
-    await start(temporal, id, [target])
+    await temporal.start(orderRun({ id, count: 1, first: target }))
     return {
       orderId: id,
       certRequestId: target.id,
@@ -120,7 +111,7 @@ export const orderMultipleCertificates = operation('POST /api/v2/certificates/ce
       return get(requestId)
     })
     if (accepted.length === 0) throw new BatchRefused(errors)
-    await start(temporal, id, accepted)
+    await temporal.start(orderRun({ id, count: accepted.length, first: accepted[0] }))
     return { orderId: id, accepted: accepted.map(request => request.id), errors }
   },
 })

@@ -4,7 +4,7 @@ import { endEntityFields, endEntityViolations } from '../../../domain/end-entity
 import { Failure } from '../../../domain/failure.ts'
 import { PolicyPermission } from '../../../domain/permission-enums.ts'
 import { checkPolicy, defaultRenewalWindowDays, policyDefaults } from '../../../domain/policy-rules.ts'
-import { capabilitiesOf } from '../../../authority/templates.ts'
+import { termsOf } from '../../../authority/providers/kinds.ts'
 import { record } from '../../../storage/rows/audit-event.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
@@ -23,7 +23,7 @@ type Given = z.output<typeof dtos.CreatePolicyRequestDto>
 
 /** The rows of a new policy: what was given, over the defaults that fit its provider. */
 const complete = (given: Given, provider: CertificateProvider) => {
-  const able = capabilitiesOf(provider, given.certificateProviderConfiguration)
+  const able = termsOf(provider, given.certificateProviderConfiguration).capabilities
   const defaults = policyDefaults(able)
   const policy = {
     ...given,
@@ -159,7 +159,7 @@ export const updatePolicy = operation('PATCH /policies/:id', {
     await mustBeSigners(em, caller, { given: body, before: target })
     const own = provider ?? (await em.findOneOrFail(CertificateProvider, { id: target.certificateProviderId }))
     change(target, { ...body, renewalWindowDays: windowOf(target, body) })
-    checkPolicy(target, capabilitiesOf(own, target.certificateProviderConfiguration))
+    checkPolicy(target, termsOf(own, target.certificateProviderConfiguration).capabilities)
     const { id, realmId, name } = target
     record(em, { type: 'ENTITY_UPDATED', objectId: id, realmId, what: `Policy ${name} updated` })
     await em.flush()
@@ -201,5 +201,5 @@ export const getAllowedCryptoParameters = operation('PUT /policies/allowed-crypt
   },
   returns: [200, dtos.CryptoParametersDto],
   fails: [415, 422],
-  handle: ({ provider, body }) => parametersOf(capabilitiesOf(provider, body.certificateProviderConfiguration)),
+  handle: ({ provider, body }) => parametersOf(termsOf(provider, body.certificateProviderConfiguration).capabilities),
 })

@@ -1,6 +1,18 @@
-// The configuration of a LOCAL provider (contract 10.1), its defaults filled in.
-import { ECNamedCurve, EdDSANamedCurve, rsaKeySizes, type CryptoAlgorithm, type RsaKeySize } from './enums.ts'
-import { Failure } from './failure.ts'
+// The configuration of a LOCAL provider (contract 10.1): its members, their defaults, what they may be, and which stay.
+import { z } from 'zod'
+import {
+  ECNamedCurve,
+  EdDSANamedCurve,
+  rsaKeySizes,
+  ValidFor,
+  valuesOf,
+  type CryptoAlgorithm,
+  type RsaKeySize,
+} from '../../domain/enums.ts'
+import { Failure } from '../../domain/failure.ts'
+import { mergeTemplates } from '../../pki/certificate/templates.ts'
+import { parseNameText } from '../../pki/names/name-text.ts'
+import type { Members } from '../json-document.ts'
 
 /** A complete LOCAL configuration; subject names are RFC 4514 text. */
 export interface LocalConfiguration {
@@ -64,8 +76,8 @@ const refuse = (message: string, field?: string): never => {
   throw new Failure('INVALID_PROVIDER_CONFIGURATION', message, field ? [{ field, message }] : [])
 }
 
-/** Completes the configuration of a LOCAL provider of this name; INVALID_PROVIDER_CONFIGURATION says what is wrong. */
-export const completeLocal = (name: string, given: Readonly<Record<string, unknown>>): LocalConfiguration => {
+/** Completes the members of a LOCAL provider of this name; INVALID_PROVIDER_CONFIGURATION says what is wrong. */
+export const completeLocal = (name: string, given: Members): LocalConfiguration => {
   for (const member of Object.keys(given))
     if (!(member in legal)) refuse(`A LOCAL provider has no member ${member}.`, member)
   const whole = { ...defaults(name, given['keyAlgorithm']), ...given } as LocalConfiguration
@@ -78,3 +90,54 @@ export const completeLocal = (name: string, given: Readonly<Record<string, unkno
     refuse('The issuing CA cannot outlive its root.', 'issuingValidityYears')
   return whole
 }
+
+const names = z.array(z.string().min(1)).optional()
+const LocalTemplate = z.strictObject({
+  name: z.string().trim().min(1).max(255),
+  keyUsages: names,
+  extendedKeyUsages: names,
+  sanRequired: z.boolean().optional(),
+  sanAllowed: names,
+  policyOids: names,
+  maxValidFor: z.enum(valuesOf(ValidFor)).nullable().optional(),
+})
+const LocalTemplates = z.array(LocalTemplate).max(1000)
+
+const checkTemplates = (templates: unknown): void => {
+  const read = LocalTemplates.safeParse(templates)
+  if (!read.success) return refuse(`templates: ${z.prettifyError(read.error)}`, 'configuration.templates')
+  const given = read.data.map(({ name }) => name)
+  if (new Set(given).size < given.length) refuse('templates holds a name twice.', 'configuration.templates')
+  mergeTemplates(read.data)
+}
+
+const checkName = (member: 'rootSubjectDn' | 'issuingSubjectDn', text: string): void => {
+  const complain = () => refuse(`${member} is no distinguished name.`, `configuration.${member}`)
+  try {
+    if (parseNameText(text).length === 0) complain()
+  } catch (error) {
+    if (error instanceof Failure) complain()
+    throw error
+  }
+}
+
+/** The settings of a LOCAL provider of this name: checked, its defaults filled in; INVALID_PROVIDER_CONFIGURATION. */
+export const localSettings = (name: string, given: Members): Members => {
+  const { ...whole } = completeLocal(name, given)
+  checkTemplates(whole.templates)
+  checkName('rootSubjectDn', whole.rootSubjectDn)
+  checkName('issuingSubjectDn', whole.issuingSubjectDn)
+  return whole
+}
+
+/** What the keys of a LOCAL provider were made from, and what stays as it is therefore. */
+export const fixedMembers: readonly (keyof LocalConfiguration)[] = [
+  'hierarchy',
+  'keyAlgorithm',
+  'keySize',
+  'curve',
+  'rootSubjectDn',
+  'issuingSubjectDn',
+  'rootValidityYears',
+  'issuingValidityYears',
+]

@@ -1,8 +1,8 @@
-// The signing activities: what the issuing workflows call.
+// What the issuing workflows call: a chunk of requests issued, with heartbeats while it works.
 import { Context } from '@temporalio/activity'
 import { countRunning, readyItems } from '../../storage/order-items.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
-import { issueAll, type IssueRun } from './chunk.ts'
+import { issueChunk, type IssueRun } from './chunk.ts'
 import type { Services } from '../services.ts'
 
 /** What a part of an order came to. */
@@ -31,17 +31,18 @@ const beating = async <T>(work: (beat: () => void) => Promise<T>): Promise<T> =>
 const issuedOf = (outcomes: readonly ItemOutcome[]): number =>
   outcomes.filter(({ certificateId }) => certificateId).length
 
-export const signingActivities = (services: Services) => {
+/** Making keys, signing and storing. */
+export const issueActivities = (services: Services) => {
   const issueItems = async (
     orderId: string,
     range: { from: number; to: number } | { certRequestIds: readonly string[] },
   ): Promise<number> => {
     const certRequestIds = await readyItems(services.orm.em.fork(), orderId, range)
-    return issuedOf(await beating(beat => issueAll(services, { runId: orderId, certRequestIds }, beat)))
+    return issuedOf(await beating(beat => issueChunk(services, { runId: orderId, certRequestIds }, beat)))
   }
   return {
     /** Idempotency key: each certificate request; one with a certificate is answered, not issued again. */
-    issueChunk: (run: IssueRun): Promise<ItemOutcome[]> => beating(beat => issueAll(services, run, beat)),
+    issueChunk: (run: IssueRun): Promise<ItemOutcome[]> => beating(beat => issueChunk(services, run, beat)),
     /** Idempotency key: each certificate request of the positions `from` to `to` of the order. */
     issueOrderItems: async ({
       orderId,

@@ -1,0 +1,71 @@
+// Certificate requests approved and declined (contract 4.1): the decision is told to the run that waits for it.
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { CertRequestAction } from '../../../domain/enums.ts'
+import { decided } from '../../../domain/lifecycle.ts'
+import { CertRequest } from '../../../storage/rows/cert-request.ts'
+import type { Settings } from '../../../storage/settings.ts'
+import { approve, decline } from '../../../workflows/messages.ts'
+import { certRequestRun } from '../../../workflows/starts.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import { operation } from '../../kernel/operation.ts'
+import { PENDING, type Temporal } from '../../kernel/temporal.ts'
+import { ApproveCertReqResponseDto, DeclineCertReqResponseDto } from './dtos.ts'
+
+interface Decision {
+  readonly target: CertRequest
+  readonly caller: Caller
+  readonly em: EntityManager
+  readonly temporal: Temporal
+  readonly settings: Settings
+}
+
+const updates = { APPROVE: approve, DECLINE: decline } as const
+
+/** Tells the run of the request, starting it where none is left, and reads the row that it wrote. */
+const decide = async (action: CertRequestAction, { target, caller, em, temporal, settings }: Decision) => {
+  decided(target.state, action, caller.id)
+  const { id, type, name } = caller
+  const start = certRequestRun(target, await settings.integer('order.max-wait-days'))
+  const outcome = await temporal.updateWithStart(updates[action], { args: [{ id, type, name }], start })
+  if (outcome === PENDING) throw new Error(`The decision on ${target.id} was sent, but no worker has recorded it yet.`)
+  await em.refresh(target)
+  return { target, orderId: outcome.orderId }
+}
+
+const certificateWaitMs = 5000
+const lookEveryMs = 100
+
+/** A completed order's certificate, when it is there within 5 s (contract 4.1), else null. */
+const awaitCertificate = async (em: EntityManager, target: CertRequest): Promise<string | null> => {
+  const end = performance.now() + certificateWaitMs
+  while (performance.now() < end) {
+    await em.refresh(target)
+    if (target.certificateId || !target.runId) break
+    await new Promise(resolve => void setTimeout(resolve, lookEveryMs))
+  }
+  return target.certificateId ?? null
+}
+
+export const approveCertRequest = operation('PATCH /cert-requests/:id/approve', {
+  summary: 'Approve a certificate request',
+  on: CertRequest,
+  needs: 'APPROVE',
+  repeatable: false,
+  returns: [200, ApproveCertReqResponseDto],
+  fails: [409, 422],
+  handle: async context => {
+    const { target, orderId } = await decide('APPROVE', context)
+    if (orderId && target.certRequestStatus === 'APPROVED') await awaitCertificate(context.em, target)
+    return target
+  },
+})
+
+export const declineCertRequest = operation('PATCH /cert-requests/:id/decline', {
+  summary: 'Decline a certificate request',
+  on: CertRequest,
+  needs: 'DECLINE',
+  repeatable: false,
+  returns: [200, DeclineCertReqResponseDto],
+  fails: [409, 422],
+  handle: async context => (await decide('DECLINE', context)).target,
+})
