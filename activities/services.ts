@@ -1,6 +1,6 @@
 // What activities work with; wired once in worker/main.ts.
 import type { MikroORM } from '@mikro-orm/postgresql'
-import type { AuthorityServices } from '../authority/providers/provider.ts'
+import type { AuthorityServices } from '../authority/services.ts'
 import type { Start } from '../workflows/starts.ts'
 
 /** Starts runs by their business id; a run that is there already is success. */

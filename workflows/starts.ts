@@ -24,14 +24,14 @@ export interface Start<W extends Workflow = Workflow> {
 }
 
 /** What operators find a run by. */
-export interface Found {
+interface RunFacts {
   readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'PROVIDER' | 'RECONCILE'
   readonly realmId?: string | undefined
   readonly policyId?: string | undefined
   readonly state?: string | undefined
 }
 
-const attributesOf = ({ kind, realmId, policyId, state }: Found): SearchAttributePair[] => [
+const attributesOf = ({ kind, realmId, policyId, state }: RunFacts): SearchAttributePair[] => [
   ...(realmId === undefined ? [] : [{ key: searchAttributes.realmId, value: realmId }]),
   ...(policyId === undefined ? [] : [{ key: searchAttributes.policyId, value: policyId }]),
   ...(state === undefined ? [] : [{ key: searchAttributes.state, value: state }]),
@@ -57,7 +57,7 @@ export const certRequestRun = (
   attributes: attributesOf({ kind: 'CERT_REQUEST', realmId, policyId, state: state.status }),
 })
 
-const told = (verb: string, { count, first }: { count: number; first: LocatedRequest | undefined }): string =>
+const summaryOf = (verb: string, { count, first }: { count: number; first: LocatedRequest | undefined }): string =>
   count === 1 ? `${verb} request ${first?.id}` : `${verb} ${count} requests`
 
 /** The run that issues these requests now; operators find it by the realm and policy of the first. */
@@ -67,7 +67,7 @@ export const issueRun = (runId: string, requests: readonly LocatedRequest[]): St
     workflow: 'issueCertificates',
     id: runId,
     args: [requests.map(({ id }) => id)],
-    summary: told('issue', { count: requests.length, first }),
+    summary: summaryOf('issue', { count: requests.length, first }),
     attributes: attributesOf({ kind: 'ISSUE', realmId: first?.realmId, policyId: first?.policyId }),
   }
 }
@@ -84,7 +84,7 @@ export const orderRun = ({ id, ...order }: PlacedOrder): Start<typeof orderCerti
   workflow: 'orderCertificates',
   id,
   args: [id],
-  summary: told('order', order),
+  summary: summaryOf('order', order),
   attributes: attributesOf({ kind: 'ORDER', realmId: order.first?.realmId, policyId: order.first?.policyId }),
 })
 

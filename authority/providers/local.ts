@@ -8,11 +8,12 @@ import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { record } from '../../storage/rows/audit-event.ts'
 import { lockRow } from '../../storage/lock.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, type CaSigner } from '../signers.ts'
 import { capabilitiesWithin, templateFor, templatesOf } from '../templates.ts'
 import { makeHierarchy } from './local-ca.ts'
 import { completeLocal, fixedMembers, localSettings } from './local-configuration.ts'
-import type { AuthorityServices, IssueOrder, ProviderKind, Terms } from './provider.ts'
+import type { IssueOrder, ProviderKind, Terms } from './provider.ts'
 
 /** The links in certificates below a CA (contract 10.2). */
 const urlsBelow = async ({ settings, baseUrl }: AuthorityServices, caId: string): Promise<DistributionUrls> => {

@@ -5,18 +5,8 @@ import type { KeyFacts } from '../../domain/key-rules.ts'
 import type { Capabilities } from '../../domain/policy-rules.ts'
 import type { Validity } from '../../domain/validity.ts'
 import type { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
-import type { Seal } from '../../storage/seal.ts'
-import type { Settings } from '../../storage/settings.ts'
 import type { Members } from '../json-document.ts'
-
-/** What the authority works with; wired once a process. */
-export interface AuthorityServices {
-  readonly seal: Seal
-  readonly settings: Settings
-  readonly clock: () => Date
-  /** Prefix of CRL, OCSP and issuer links when the setting `pki.base-url` is not set. */
-  readonly baseUrl: string
-}
+import type { AuthorityServices } from '../services.ts'
 
 /** What a provider offers under one policy, known from the records alone: no key is opened for it. */
 export interface Terms {

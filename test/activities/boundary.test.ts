@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common'
 import { withBoundary } from '../../activities/boundary.ts'
 import { Failure } from '../../domain/failure.ts'
-import { run } from './workshop.ts'
+import { run } from './fixture.ts'
 
 const activities = withBoundary({
   answer: async (input: number) => input + 1,

@@ -13,16 +13,16 @@ import { Seal } from '../../storage/seal.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import { User } from '../../storage/rows/user.ts'
 import { makeProvider } from '../support/records.ts'
-import { makeScene, newRequest, openWorkshop, reread, run, type Workshop } from './workshop.ts'
+import { makeScene, newRequest, openFixture, reread, run, type Fixture } from './fixture.ts'
 
-let workshop: Workshop
+let fixture: Fixture
 
 beforeAll(async () => {
-  workshop = await openWorkshop()
+  fixture = await openFixture()
 })
-afterAll(() => workshop.orm.close())
+afterAll(() => fixture.orm.close())
 
-const counts = async (em = workshop.em()) => ({
+const counts = async (em = fixture.em()) => ({
   realms: await em.count(Realm),
   providers: await em.count(CertificateProvider),
   cas: await em.count(Ca),
@@ -33,88 +33,88 @@ const counts = async (em = workshop.em()) => ({
 
 test('the first start makes realm, provider, root and issuing CA, two policies and three settings', async () => {
   expect(await counts()).toEqual({ realms: 1, providers: 1, cas: 2, keys: 2, policies: 2, settings: 3 })
-  const em = workshop.em()
+  const em = fixture.em()
   const realm = await em.findOneOrFail(Realm, { systemRealm: true })
-  expect(await workshop.services.settings.text('system.realm-id')).toBe(realm.id)
+  expect(await fixture.services.settings.text('system.realm-id')).toBe(realm.id)
   for (const policy of await em.find(Policy, {}))
     expect(policy).toMatchObject({ realmId: realm.id, systemPolicy: true, archived: false })
 })
 
 test('a second start makes nothing', async () => {
   const before = await counts()
-  expect(await firstStart(workshop.services, [])).toBe(false)
+  expect(await firstStart(fixture.services, [])).toBe(false)
   expect(await counts()).toEqual(before)
 })
 
 test('workers that start at the same time make everything once, and each administrator one grant', async () => {
-  const em = workshop.em()
+  const em = fixture.em()
   await em.execute('truncate realm, certificate_provider, ca, private_key, setting, permission_grant, app_user cascade')
   const admins = [{ kind: 'USER', subject: randomUUID(), email: 'ada@example.org', name: 'ada' }] as const
-  const made = await Promise.all([1, 2, 3].map(() => firstStart(workshop.services, admins)))
+  const made = await Promise.all([1, 2, 3].map(() => firstStart(fixture.services, admins)))
   expect(made.filter(Boolean)).toHaveLength(1)
   expect(await counts()).toMatchObject({ realms: 1, cas: 2, keys: 2, policies: 2 })
-  const ada = await workshop.em().findOneOrFail(User, { providerId: admins[0].subject })
-  expect([...(await loadGrants(workshop.em(), ada.id)).global]).toEqual(['ADMIN'])
-  workshop.services.settings.forget()
+  const ada = await fixture.em().findOneOrFail(User, { providerId: admins[0].subject })
+  expect([...(await loadGrants(fixture.em(), ada.id)).global]).toEqual(['ADMIN'])
+  fixture.services.settings.forget()
 })
 
 test('a first start that fails halfway leaves nothing, and the next one makes all', async () => {
-  const em = workshop.em()
+  const em = fixture.em()
   const tables = 'realm, certificate_provider, ca, private_key, setting, permission_grant, app_user'
   await em.execute(`truncate ${tables} cascade`)
   await em.execute(`
     create function out_of_order() returns trigger language plpgsql as $$ begin raise 'out of order'; end $$;
     create trigger out_of_order before insert on policy for each row execute function out_of_order();`)
-  await expect(firstStart(workshop.services, [])).rejects.toThrow('out of order')
+  await expect(firstStart(fixture.services, [])).rejects.toThrow('out of order')
   expect(await counts()).toEqual({ realms: 0, providers: 0, cas: 0, keys: 0, policies: 0, settings: 0 })
   await em.execute('drop function out_of_order cascade')
-  expect(await firstStart(workshop.services, [])).toBe(true)
+  expect(await firstStart(fixture.services, [])).toBe(true)
   expect(await counts()).toMatchObject({ realms: 1, cas: 2, policies: 2 })
-  workshop.services.settings.forget()
+  fixture.services.settings.forget()
 })
 
 test('a provider that is prepared twice, also at the same time, has its CAs once', async () => {
-  const em = workshop.em()
+  const em = fixture.em()
   const { id } = await makeProvider(em)
-  const prepare = () => run(workshop.activities.prepareProvider, { providerId: id })
+  const prepare = () => run(fixture.activities.prepareProvider, { providerId: id })
   await Promise.all([prepare(), prepare(), prepare()])
   await prepare()
-  expect(await workshop.em().count(Ca, { certificateProviderId: id })).toBe(2)
+  expect(await fixture.em().count(Ca, { certificateProviderId: id })).toBe(2)
 })
 
 test('a good provider passes its check, and the result is kept', async () => {
-  const { id } = await workshop.em().findOneOrFail(CertificateProvider, { name: 'Built-in CA' })
-  const check = await run(workshop.activities.checkProvider, { providerId: id })
+  const { id } = await fixture.em().findOneOrFail(CertificateProvider, { name: 'Built-in CA' })
+  const check = await run(fixture.activities.checkProvider, { providerId: id })
   expect(check).toMatchObject({ result: true, errorMessage: null })
-  expect(await workshop.em().findOneOrFail(CertificateProvider, id)).toMatchObject({ connectionStatus: 'OK' })
+  expect(await fixture.em().findOneOrFail(CertificateProvider, id)).toMatchObject({ connectionStatus: 'OK' })
 })
 
 test('a provider whose CA is not made yet fails its check with a reason', async () => {
-  const { id } = await makeProvider(workshop.em())
-  const check = await run(workshop.activities.checkProvider, { providerId: id })
+  const { id } = await makeProvider(fixture.em())
+  const check = await run(fixture.activities.checkProvider, { providerId: id })
   expect(check).toMatchObject({ result: false, errorMessage: 'The CA of the provider is not made yet.' })
-  expect(await workshop.em().findOneOrFail(CertificateProvider, id)).toMatchObject({ connectionStatus: 'FAILED' })
+  expect(await fixture.em().findOneOrFail(CertificateProvider, id)).toMatchObject({ connectionStatus: 'FAILED' })
 })
 
-const withKeys = (keys: ReadonlyMap<string, Buffer>) => createActivities({ ...workshop.services, seal: new Seal(keys) })
+const withKeys = (keys: ReadonlyMap<string, Buffer>) => createActivities({ ...fixture.services, seal: new Seal(keys) })
 
 test.each([
   ['of another name', 'other', /The master key test is not configured/],
   ['of the same name', 'test', /The master key test does not open/],
 ])('a wrong master key %s stops issuing with a clear error, and nothing is lost', async (_, keyId, message) => {
   const activities = withKeys(new Map([[keyId, randomBytes(32)]]))
-  const request = await newRequest(workshop.em(), await makeScene(workshop.orm))
+  const request = await newRequest(fixture.em(), await makeScene(fixture.orm))
   const input = { runId: request.runId ?? '', certRequestIds: [request.id] }
   await expect(run(activities.issueChunk, input)).rejects.toThrow(message)
-  expect(await workshop.em().count(Certificate, { certRequestId: request.id })).toBe(0)
-  expect(await reread(workshop.em(), request)).toMatchObject({ certRequestStatus: 'APPROVED', runId: request.runId })
-  const [outcome] = await run(workshop.activities.issueChunk, input)
+  expect(await fixture.em().count(Certificate, { certRequestId: request.id })).toBe(0)
+  expect(await reread(fixture.em(), request)).toMatchObject({ certRequestStatus: 'APPROVED', runId: request.runId })
+  const [outcome] = await run(fixture.activities.issueChunk, input)
   expect(outcome?.certificateId).toEqual(expect.any(String))
 })
 
 test('a wrong master key fails the check of the provider without telling why to everybody', async () => {
   const activities = withKeys(new Map([['other', randomBytes(32)]]))
-  const { id } = await workshop.em().findOneOrFail(CertificateProvider, { name: 'Built-in CA' })
+  const { id } = await fixture.em().findOneOrFail(CertificateProvider, { name: 'Built-in CA' })
   const check = await run(activities.checkProvider, { providerId: id })
   expect(check.result).toBe(false)
   expect(check.errorMessage).not.toMatch(/other|test|key/)

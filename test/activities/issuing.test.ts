@@ -13,18 +13,18 @@ import { Settings } from '../../storage/settings.ts'
 import { createActivities } from '../../activities/index.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { makeEndEntity } from '../support/records.ts'
-import { certificatesOf, makeScene, newRequest, openWorkshop, reread, run, set, type Workshop } from './workshop.ts'
+import { certificatesOf, makeScene, newRequest, openFixture, reread, run, set, type Fixture } from './fixture.ts'
 
-let workshop: Workshop
+let fixture: Fixture
 
 beforeAll(async () => {
-  workshop = await openWorkshop()
+  fixture = await openFixture()
 })
-afterAll(() => workshop.orm.close())
+afterAll(() => fixture.orm.close())
 
-const issue = (runId: string, certRequestIds: string[], { activities } = workshop) =>
+const issue = (runId: string, certRequestIds: string[], { activities } = fixture) =>
   run(activities.issueChunk, { runId, certRequestIds })
-const counts = async (em = workshop.em()) => ({
+const counts = async (em = fixture.em()) => ({
   certificates: await em.count(Certificate),
   keys: await em.count(PrivateKey),
   issued: await em.count(AuditEvent, { eventType: 'CERTIFICATE_ISSUED' }),
@@ -32,13 +32,13 @@ const counts = async (em = workshop.em()) => ({
 })
 
 test('an issued request has certificate, state, sealed key, alias, grants and audit event', async () => {
-  const { orm, services } = workshop
+  const { orm, services } = fixture
   const scene = await makeScene(orm)
   const owner = crypto.randomUUID()
   const request = await newRequest(orm.em.fork(), scene)
   await orm.em.fork().execute('update cert_request set created_by = ? where id = ?', [owner, request.id])
   const [outcome] = await issue(request.runId ?? '', [request.id])
-  const em = workshop.em()
+  const em = fixture.em()
   const [certificate] = await certificatesOf(em, request)
   expect(outcome).toEqual({ certRequestId: request.id, certificateId: certificate?.id })
   expect(await reread(em, request)).toMatchObject({
@@ -61,8 +61,8 @@ test('an issued request has certificate, state, sealed key, alias, grants and au
 })
 
 test('issuing the same chunk twice makes no second certificate and answers the same id', async () => {
-  const scene = await makeScene(workshop.orm)
-  const request = await newRequest(workshop.em(), scene)
+  const scene = await makeScene(fixture.orm)
+  const request = await newRequest(fixture.em(), scene)
   const first = await issue(request.runId ?? '', [request.id])
   const after = await counts()
   const second = await issue(request.runId ?? '', [request.id])
@@ -72,8 +72,8 @@ test('issuing the same chunk twice makes no second certificate and answers the s
 })
 
 test('two runs of one chunk at the same time issue it once', async () => {
-  const scene = await makeScene(workshop.orm)
-  const em = workshop.em()
+  const scene = await makeScene(fixture.orm)
+  const em = fixture.em()
   const requests = []
   for (let count = 0; count < 10; count++) requests.push(await newRequest(em, scene, { runId: 'issue/twice' }))
   const ids = requests.map(({ id }) => id)
@@ -91,45 +91,45 @@ test('two runs of one chunk at the same time issue it once', async () => {
 })
 
 test('a run that lost its request to another stores nothing', async () => {
-  const scene = await makeScene(workshop.orm)
-  const request = await newRequest(workshop.em(), scene, { runId: 'order-other' })
+  const scene = await makeScene(fixture.orm)
+  const request = await newRequest(fixture.em(), scene, { runId: 'order-other' })
   const before = await counts()
   const [outcome] = await issue('issue/mine', [request.id])
   expect(outcome).toMatchObject({ certRequestId: request.id, failure: { apiError: 'INVALID_STATE' } })
   expect(await counts()).toEqual(before)
-  expect((await reread(workshop.em(), request)).runId).toBe('order-other')
+  expect((await reread(fixture.em(), request)).runId).toBe('order-other')
 })
 
 test.each(['PENDING_APPROVAL', 'REQUIRES_EMAIL_VERIFICATION', 'DECLINED'] as const)(
   'a request in state %s is not issued',
   async status => {
-    const scene = await makeScene(workshop.orm)
-    const request = await newRequest(workshop.em(), scene, { status })
+    const scene = await makeScene(fixture.orm)
+    const request = await newRequest(fixture.em(), scene, { status })
     const [outcome] = await issue(request.runId ?? '', [request.id])
     expect(outcome?.failure?.apiError).toBe('INVALID_STATE')
-    expect(await certificatesOf(workshop.em(), request)).toEqual([])
+    expect(await certificatesOf(fixture.em(), request)).toEqual([])
   },
 )
 
 test('an archived request is not issued, and is free again', async () => {
-  const scene = await makeScene(workshop.orm)
-  const request = await newRequest(workshop.em(), scene)
-  await workshop.em().execute('update cert_request set archived = true where id = ?', [request.id])
+  const scene = await makeScene(fixture.orm)
+  const request = await newRequest(fixture.em(), scene)
+  await fixture.em().execute('update cert_request set archived = true where id = ?', [request.id])
   const [outcome] = await issue(request.runId ?? '', [request.id])
   expect(outcome?.failure?.apiError).toBe('ENTITY_ARCHIVED')
-  expect(await certificatesOf(workshop.em(), request)).toEqual([])
-  expect((await reread(workshop.em(), request)).runId).toBe(null)
+  expect(await certificatesOf(fixture.em(), request)).toEqual([])
+  expect((await reread(fixture.em(), request)).runId).toBe(null)
 })
 
 test('answers come in the order of the list, over several commits', async () => {
-  const scene = await makeScene(workshop.orm)
-  const em = workshop.em()
+  const scene = await makeScene(fixture.orm)
+  const em = fixture.em()
   const ids: string[] = []
   for (let count = 0; count < 60; count++) ids.push((await newRequest(em, scene, { runId: 'issue/long' })).id)
   const environment = new MockActivityEnvironment()
   let beats = 0
   environment.on('heartbeat', () => (beats += 1))
-  const outcomes: ItemOutcome[] = await environment.run(workshop.activities.issueChunk, {
+  const outcomes: ItemOutcome[] = await environment.run(fixture.activities.issueChunk, {
     runId: 'issue/long',
     certRequestIds: ids,
   })
@@ -139,14 +139,14 @@ test('answers come in the order of the list, over several commits', async () => 
 })
 
 test('a run that is cancelled, as by a worker that ends, stops after a commit, and the next try does the rest', async () => {
-  const scene = await makeScene(workshop.orm)
-  const em = workshop.em()
+  const scene = await makeScene(fixture.orm)
+  const em = fixture.em()
   const ids: string[] = []
   for (let count = 0; count < 120; count++) ids.push((await newRequest(em, scene, { runId: 'issue/cancelled' })).id)
   const input = { runId: 'issue/cancelled', certRequestIds: ids }
   const environment = new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') })
   environment.once('heartbeat', () => environment.cancel('WORKER_SHUTDOWN'))
-  await expect(environment.run(workshop.activities.issueChunk, input)).rejects.toBeInstanceOf(CancelledFailure)
+  await expect(environment.run(fixture.activities.issueChunk, input)).rejects.toBeInstanceOf(CancelledFailure)
   expect(await em.count(Certificate, { certRequestId: { $in: ids } })).toBe(50)
   const outcomes = await issue(input.runId, ids)
   expect(outcomes.filter(({ certificateId }) => certificateId)).toHaveLength(120)
@@ -154,10 +154,10 @@ test('a run that is cancelled, as by a worker that ends, stops after a commit, a
 })
 
 test('a certificate that would break RFC 5280 is refused before anything is signed or stored', async () => {
-  const scene = await makeScene(workshop.orm)
-  const request = await newRequest(workshop.em(), scene)
+  const scene = await makeScene(fixture.orm)
+  const request = await newRequest(fixture.em(), scene)
   const before = await counts()
-  await set(workshop, 'pki.base-url', 'ldap://directory.example.org')
+  await set(fixture, 'pki.base-url', 'ldap://directory.example.org')
   try {
     const [outcome] = await issue(request.runId ?? '', [request.id])
     expect(outcome?.failure).toMatchObject({
@@ -165,10 +165,10 @@ test('a certificate that would break RFC 5280 is refused before anything is sign
       errorMessage: expect.stringContaining('URLs are absolute http or https'),
     })
   } finally {
-    await set(workshop, 'pki.base-url', null)
+    await set(fixture, 'pki.base-url', null)
   }
   expect(await counts()).toEqual(before)
-  expect(await reread(workshop.em(), request)).toMatchObject({
+  expect(await reread(fixture.em(), request)).toMatchObject({
     certRequestStatus: 'APPROVED',
     certificateId: null,
     runId: null,
@@ -176,8 +176,8 @@ test('a certificate that would break RFC 5280 is refused before anything is sign
 })
 
 test('one request that is refused does not hold back its neighbours', async () => {
-  const scene = await makeScene(workshop.orm)
-  const em = workshop.em()
+  const scene = await makeScene(fixture.orm)
+  const em = fixture.em()
   const odd = await makeEndEntity(em, scene.realm)
   await em.execute(`update end_entity set country = 'd1' where id = ?`, [odd.id])
   const good = await newRequest(em, scene, { runId: 'issue/mixed' })
@@ -189,11 +189,11 @@ test('one request that is refused does not hold back its neighbours', async () =
 })
 
 test('a failed request can be issued by its next run', async () => {
-  const scene = await makeScene(workshop.orm)
-  const request = await newRequest(workshop.em(), scene, { validFor: 'TEN_YEARS' })
+  const scene = await makeScene(fixture.orm)
+  const request = await newRequest(fixture.em(), scene, { validFor: 'TEN_YEARS' })
   const [refused] = await issue(request.runId ?? '', [request.id])
   expect(refused?.failure?.apiError).toBe('VALID_FOR_NOT_ALLOWED')
-  await workshop
+  await fixture
     .em()
     .execute(`update cert_request set valid_for = 'ONE_YEAR', run_id = 'issue/next' where id = ?`, [request.id])
   const [outcome] = await issue('issue/next', [request.id])
@@ -203,8 +203,8 @@ test('a failed request can be issued by its next run', async () => {
 const unique = { enforceActiveCertUniqueness: true, renewalWindowDays: 1 }
 
 test('of two requests for one end entity in one chunk one is issued where only one may be active', async () => {
-  const scene = await makeScene(workshop.orm, unique)
-  const em = workshop.em()
+  const scene = await makeScene(fixture.orm, unique)
+  const em = fixture.em()
   const ids = [
     await newRequest(em, scene, { runId: 'issue/pair' }),
     await newRequest(em, scene, { runId: 'issue/pair' }),
@@ -218,8 +218,8 @@ test('of two requests for one end entity in one chunk one is issued where only o
 })
 
 test('of five runs at the same time for one end entity one issues where only one may be active', async () => {
-  const scene = await makeScene(workshop.orm, unique)
-  const em = workshop.em()
+  const scene = await makeScene(fixture.orm, unique)
+  const em = fixture.em()
   const requests = []
   for (let count = 0; count < 5; count++) requests.push(await newRequest(em, scene))
   const outcomes = await Promise.all(requests.map(({ id, runId }) => issue(runId ?? '', [id])))
@@ -235,28 +235,28 @@ test('of five runs at the same time for one end entity one issues where only one
 })
 
 test('where several may be active, several are issued', async () => {
-  const scene = await makeScene(workshop.orm)
-  const em = workshop.em()
+  const scene = await makeScene(fixture.orm)
+  const em = fixture.em()
   const requests = [await newRequest(em, scene), await newRequest(em, scene)]
   await Promise.all(requests.map(({ id, runId }) => issue(runId ?? '', [id])))
   expect(await em.count(Certificate, { endEntityId: scene.endEntity.id })).toBe(2)
 })
 
 test('two end entities of one name at the same time: one gets the alias, both get their certificate', async () => {
-  const scene = await makeScene(workshop.orm)
-  const em = workshop.em()
+  const scene = await makeScene(fixture.orm)
+  const em = fixture.em()
   const { commonName } = scene.endEntity
   const twin = await makeEndEntity(em, scene.realm, { commonName: commonName ?? null })
   const requests = [await newRequest(em, scene), await newRequest(em, scene, { endEntity: twin })]
   await Promise.all(requests.map(({ id, runId }) => issue(runId ?? '', [id])))
-  const rows = await workshop.em().find(EndEntity, { realmId: scene.realm.id })
+  const rows = await fixture.em().find(EndEntity, { realmId: scene.realm.id })
   expect(new Set(rows.map(({ alias }) => alias ?? null))).toEqual(new Set([commonName, null]))
   expect(await em.count(Certificate, { realmId: scene.realm.id })).toBe(2)
 })
 
 test('when storing fails after signing nothing is stored, and the next try succeeds', async () => {
-  const scene = await makeScene(workshop.orm)
-  const em = workshop.em()
+  const scene = await makeScene(fixture.orm)
+  const em = fixture.em()
   const request = await newRequest(em, scene)
   const before = await counts()
   // The audit event comes after state, key and certificate in the transaction.
@@ -276,10 +276,10 @@ test('when storing fails after signing nothing is stored, and the next try succe
 })
 
 test('a database failure stays an error that is tried again', async () => {
-  const scene = await makeScene(workshop.orm)
-  const request = await newRequest(workshop.em(), scene)
+  const scene = await makeScene(fixture.orm)
+  const request = await newRequest(fixture.em(), scene)
   const orm = await openStorage({ url: 'postgresql://nobody@127.0.0.1:1/none' })
-  const activities = createActivities({ ...workshop.services, orm, settings: new Settings(orm.em) })
+  const activities = createActivities({ ...fixture.services, orm, settings: new Settings(orm.em) })
   const refusal = await run(activities.issueChunk, {
     runId: request.runId ?? '',
     certRequestIds: [request.id],

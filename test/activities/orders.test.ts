@@ -10,45 +10,45 @@ import {
   makeScene,
   newOrder,
   newRequest,
-  openWorkshop,
+  openFixture,
   reread,
   run,
   set,
   type Scene,
-  type Wishes,
-  type Workshop,
-} from './workshop.ts'
+  type RequestMembers,
+  type Fixture,
+} from './fixture.ts'
 
-let workshop: Workshop
+let fixture: Fixture
 let scene: Scene
 
 beforeAll(async () => {
-  workshop = await openWorkshop()
-  scene = await makeScene(workshop.orm)
+  fixture = await openFixture()
+  scene = await makeScene(fixture.orm)
 })
-afterAll(() => workshop.orm.close())
+afterAll(() => fixture.orm.close())
 
-const pending: Wishes = { status: 'PENDING_APPROVAL' }
-const order = (...wishes: Wishes[]) => newOrder(workshop.em(), scene, wishes)
-const itemsOf = (orderId: string) => workshop.em().find(OrderItem, { orderId }, { orderBy: { position: 'asc' } })
-const issueAll = (orderId: string) => run(workshop.activities.issueOrderItems, { orderId, from: 0, to: 99 })
+const pending: RequestMembers = { status: 'PENDING_APPROVAL' }
+const order = (...members: RequestMembers[]) => newOrder(fixture.em(), scene, members)
+const itemsOf = (orderId: string) => fixture.em().find(OrderItem, { orderId }, { orderBy: { position: 'asc' } })
+const issueAll = (orderId: string) => run(fixture.activities.issueOrderItems, { orderId, from: 0, to: 99 })
 
 test('the plan of an order is its size and its deadline', async () => {
   const { orderId } = await order({}, {})
-  await set(workshop, 'order.max-wait-days', '3')
-  const { startedDate } = await workshop.em().findOneOrFail(CertificateOrder, orderId)
-  expect(await run(workshop.activities.beginOrder, { orderId })).toEqual({
+  await set(fixture, 'order.max-wait-days', '3')
+  const { startedDate } = await fixture.em().findOneOrFail(CertificateOrder, orderId)
+  expect(await run(fixture.activities.beginOrder, { orderId })).toEqual({
     itemCount: 2,
     expiresAt: new Date(startedDate.getTime() + 3 * 86_400_000).toISOString(),
   })
-  await set(workshop, 'order.max-wait-days', null)
+  await set(fixture, 'order.max-wait-days', null)
 })
 
 test('what may be issued is issued, the rest waits', async () => {
   const { orderId, requests } = await order({}, pending, {})
   expect(await issueAll(orderId)).toEqual({ issued: 2, waiting: 1 })
   expect((await itemsOf(orderId)).map(({ status }) => status)).toEqual(['COMPLETED', 'RUNNING', 'COMPLETED'])
-  expect((await reread(workshop.em(), { id: requests[1]?.id ?? '' })).runId).toBe(orderId)
+  expect((await reread(fixture.em(), { id: requests[1]?.id ?? '' })).runId).toBe(orderId)
 })
 
 test('a part that is run again issues nothing twice', async () => {
@@ -56,7 +56,7 @@ test('a part that is run again issues nothing twice', async () => {
   expect(await issueAll(orderId)).toEqual({ issued: 2, waiting: 0 })
   expect(await issueAll(orderId)).toEqual({ issued: 0, waiting: 0 })
   const ids = requests.map(({ id }) => id)
-  expect(await workshop.em().count(Certificate, { certRequestId: { $in: ids } })).toBe(2)
+  expect(await fixture.em().count(Certificate, { certRequestId: { $in: ids } })).toBe(2)
 })
 
 test('two runs of one part at the same time issue it once', async () => {
@@ -64,15 +64,15 @@ test('two runs of one part at the same time issue it once', async () => {
   const results = await Promise.all([issueAll(orderId), issueAll(orderId)])
   expect(results.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(0)
   const ids = requests.map(({ id }) => id)
-  expect(await workshop.em().count(Certificate, { certRequestId: { $in: ids } })).toBe(4)
+  expect(await fixture.em().count(Certificate, { certRequestId: { $in: ids } })).toBe(4)
   expect((await itemsOf(orderId)).map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => 'COMPLETED'))
 })
 
 test('what was decided is issued by name, and the rest of the order is counted', async () => {
   const { orderId, requests } = await order(pending, pending)
   const [id = ''] = requests.map(request => request.id)
-  await workshop.em().execute(`update cert_request set cert_request_status = 'APPROVED' where id = ?`, [id])
-  const done = await run(workshop.activities.issueDecided, { orderId, certRequestIds: [id] })
+  await fixture.em().execute(`update cert_request set cert_request_status = 'APPROVED' where id = ?`, [id])
+  const done = await run(fixture.activities.issueDecided, { orderId, certRequestIds: [id] })
   expect(done).toEqual({ issued: 1, waiting: 1 })
 })
 
@@ -81,14 +81,14 @@ test('a refused item fails with its reason, its request is free and its realm he
   expect(await issueAll(orderId)).toEqual({ issued: 0, waiting: 0 })
   expect(await itemsOf(orderId)).toMatchObject([{ status: 'FAILED', failureCode: 'VALID_FOR_NOT_ALLOWED' }])
   const [id = ''] = requests.map(request => request.id)
-  expect(await reread(workshop.em(), { id })).toMatchObject({ certRequestStatus: 'APPROVED', runId: null })
-  const events = await workshop.em().find(AuditEvent, { objectId: id })
+  expect(await reread(fixture.em(), { id })).toMatchObject({ certRequestStatus: 'APPROVED', runId: null })
+  const events = await fixture.em().find(AuditEvent, { objectId: id })
   expect(events).toMatchObject([{ eventType: 'ORDER_FAILED', realmId: scene.realm.id }])
 })
 
 test('a request that is archived while it waits does not keep its order running', async () => {
   const { orderId, requests } = await order({}, {})
-  await workshop.em().execute('update cert_request set archived = true where id = ?', [requests[0]?.id])
+  await fixture.em().execute('update cert_request set archived = true where id = ?', [requests[0]?.id])
   expect(await issueAll(orderId)).toEqual({ issued: 1, waiting: 0 })
   expect(await itemsOf(orderId)).toMatchObject([
     { status: 'FAILED', failureCode: 'ENTITY_ARCHIVED' },
@@ -102,37 +102,37 @@ test.each([
   ['CANCELED', ['CANCELED', 'CANCELED']],
 ])('an order is %s when its items are %p', async (expected, items) => {
   const { orderId } = await order(...items.map(() => pending))
-  const em = workshop.em()
+  const em = fixture.em()
   for (const [position, status] of items.entries())
     await em.execute('update order_item set status = ? where order_id = ? and position = ?', [
       status,
       orderId,
       position,
     ])
-  expect(await run(workshop.activities.closeOrder, { orderId })).toEqual({ status: expected })
+  expect(await run(fixture.activities.closeOrder, { orderId })).toEqual({ status: expected })
 })
 
 test('closing expires what still waits, frees its requests, and a second closing changes nothing', async () => {
   const { orderId, requests } = await order(pending, pending)
-  expect(await run(workshop.activities.closeOrder, { orderId })).toEqual({ status: 'FAILED' })
+  expect(await run(fixture.activities.closeOrder, { orderId })).toEqual({ status: 'FAILED' })
   expect(await itemsOf(orderId)).toMatchObject([{ failureCode: 'ORDER_EXPIRED' }, { failureCode: 'ORDER_EXPIRED' }])
   for (const request of requests)
-    expect(await reread(workshop.em(), request)).toMatchObject({ certRequestStatus: 'PENDING_APPROVAL', runId: null })
-  const closed = await workshop.em().findOneOrFail(CertificateOrder, orderId)
-  expect(await run(workshop.activities.closeOrder, { orderId })).toEqual({ status: 'FAILED' })
-  expect((await workshop.em().findOneOrFail(CertificateOrder, orderId)).closedDate).toEqual(closed.closedDate)
+    expect(await reread(fixture.em(), request)).toMatchObject({ certRequestStatus: 'PENDING_APPROVAL', runId: null })
+  const closed = await fixture.em().findOneOrFail(CertificateOrder, orderId)
+  expect(await run(fixture.activities.closeOrder, { orderId })).toEqual({ status: 'FAILED' })
+  expect((await fixture.em().findOneOrFail(CertificateOrder, orderId)).closedDate).toEqual(closed.closedDate)
   const ids = requests.map(({ id }) => id)
-  expect(await workshop.em().count(AuditEvent, { objectId: { $in: ids }, eventType: 'ORDER_FAILED' })).toBe(2)
+  expect(await fixture.em().count(AuditEvent, { objectId: { $in: ids }, eventType: 'ORDER_FAILED' })).toBe(2)
 })
 
 test('of two runs that claim the same requests each request has one', async () => {
-  const em = workshop.em()
+  const em = fixture.em()
   const ids: string[] = []
   for (let count = 0; count < 20; count++) ids.push((await newRequest(em, scene, { runId: null })).id)
   const wanted = { ids, states: ['APPROVED'] } as const
   const claims = await Promise.all(
     ['issue/one', 'issue/two', 'order-three'].map(runId =>
-      workshop.em().transactional(tx => claimRequests(tx, runId, wanted)),
+      fixture.em().transactional(tx => claimRequests(tx, runId, wanted)),
     ),
   )
   expect(claims.reduce((sum, claimed) => sum + claimed.size, 0)).toBe(20)
@@ -140,7 +140,7 @@ test('of two runs that claim the same requests each request has one', async () =
 })
 
 test('archived requests and those in another state are not claimed', async () => {
-  const em = workshop.em()
+  const em = fixture.em()
   const archived = await newRequest(em, scene, { runId: null })
   await em.execute('update cert_request set archived = true where id = ?', [archived.id])
   const waiting = await newRequest(em, scene, { ...pending, runId: null })
@@ -149,10 +149,10 @@ test('archived requests and those in another state are not claimed', async () =>
 })
 
 test('a certificate is delivered once, however many ask', async () => {
-  const em = workshop.em()
+  const em = fixture.em()
   const { id } = await newRequest(em, scene, { runId: null })
   await em.execute('update cert_request set undelivered = true where id = ?', [id])
-  const deliveries = await Promise.all([1, 2, 3].map(() => deliver(workshop.em(), [id])))
+  const deliveries = await Promise.all([1, 2, 3].map(() => deliver(fixture.em(), [id])))
   expect(deliveries.filter(({ size }) => size === 1)).toHaveLength(1)
 })
 
@@ -163,13 +163,13 @@ const attributesOf = (kind: string) => [
 ]
 
 const startMissing = async () => {
-  workshop.started.length = 0
-  await run(workshop.activities.startMissingRuns as (input: undefined) => Promise<{ started: number }>, undefined)
-  return workshop.started.map(({ id }) => id)
+  fixture.started.length = 0
+  await run(fixture.activities.startMissingRuns as (input: undefined) => Promise<{ started: number }>, undefined)
+  return fixture.started.map(({ id }) => id)
 }
 
 test('old claims, orders and waiting requests without a run are started, young ones are left alone', async () => {
-  const em = workshop.em()
+  const em = fixture.em()
   const old = { claim: await newRequest(em, scene), waiting: await newRequest(em, scene, { ...pending, runId: null }) }
   const oldOrder = await order(pending)
   const young = {
@@ -191,14 +191,14 @@ test('old claims, orders and waiting requests without a run are started, young o
   for (const id of [young.claim.runId, certRequestWorkflowId(young.waiting.id), youngOrder.orderId])
     expect(ids).not.toContain(id)
   // As the API starts them: operators find a run again by the same facts.
-  expect(workshop.started.find(({ id }) => id === old.claim.runId)).toEqual({
+  expect(fixture.started.find(({ id }) => id === old.claim.runId)).toEqual({
     workflow: 'issueCertificates',
     id: old.claim.runId,
     args: [[old.claim.id]],
     summary: `issue request ${old.claim.id}`,
     attributes: attributesOf('ISSUE'),
   })
-  expect(workshop.started.find(({ id }) => id === oldOrder.orderId)).toEqual({
+  expect(fixture.started.find(({ id }) => id === oldOrder.orderId)).toEqual({
     workflow: 'orderCertificates',
     id: oldOrder.orderId,
     args: [oldOrder.orderId],
@@ -208,18 +208,18 @@ test('old claims, orders and waiting requests without a run are started, young o
 })
 
 test('all requests of one claim are started as one run', async () => {
-  const em = workshop.em()
+  const em = fixture.em()
   const runId = `issue/${randomUUID()}`
   const ids = [await newRequest(em, scene, { runId }), await newRequest(em, scene, { runId })].map(({ id }) => id)
   await em.execute(`update cert_request set run_since = now() - interval '31 seconds' where run_id = ?`, [runId])
   await startMissing()
-  const runs = workshop.started.filter(({ id }) => id === runId)
+  const runs = fixture.started.filter(({ id }) => id === runId)
   expect(runs).toHaveLength(1)
   expect([...((runs[0]?.args[0] ?? []) as string[])].toSorted()).toEqual(ids.toSorted())
 })
 
 test('a lost order is started even where hundreds of older ones wait', async () => {
-  const em = workshop.em()
+  const em = fixture.em()
   await em.execute(
     `insert into certificate_order (id, created_by, multiple, omit_artifacts, status, started_date)
        select 'order-old-' || n, gen_random_uuid(), true, true, 'RUNNING', now() - interval '40 days' - n * interval '1 second'

@@ -24,7 +24,7 @@ import { freshDatabase } from '../support/database.ts'
 import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 
 /** Services over a fresh database; `started` is what the activities asked to run. */
-export const openWorkshop = async (own: Partial<Services> = {}) => {
+export const openFixture = async (own: Partial<Services> = {}) => {
   const orm = await openStorage({ url: await freshDatabase(), connections: 20 })
   const started: Start[] = []
   const services: Services = {
@@ -45,7 +45,7 @@ export const openWorkshop = async (own: Partial<Services> = {}) => {
   services.settings.forget()
   return { orm, services, started, activities: createActivities(services), em: () => orm.em.fork() }
 }
-export type Workshop = Awaited<ReturnType<typeof openWorkshop>>
+export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 /** Runs an activity as a worker would. */
 export const run = <I, R>(activity: (input: I) => Promise<R>, input: I): Promise<R> =>
@@ -67,7 +67,7 @@ export const makeScene = async (orm: MikroORM, members: Partial<Policy> = {}) =>
 export type Scene = Awaited<ReturnType<typeof makeScene>>
 
 /** What a test may want of a request beside the usual: an approved one that the service makes an EC key for. */
-export interface Wishes {
+export interface RequestMembers {
   readonly runId?: string | null
   readonly endEntity?: EndEntity
   readonly status?: CertRequest['certRequestStatus']
@@ -77,11 +77,15 @@ export interface Wishes {
 }
 
 /** A request, claimed by its own issuing run unless stated. */
-export const newRequest = async (em: EntityManager, scene: Scene, wishes: Wishes = {}): Promise<CertRequest> => {
+export const newRequest = async (
+  em: EntityManager,
+  scene: Scene,
+  members: RequestMembers = {},
+): Promise<CertRequest> => {
   const { policy, realm } = scene
-  const endEntity = wishes.endEntity ?? scene.endEntity
+  const endEntity = members.endEntity ?? scene.endEntity
   const id = randomUUID()
-  const runId = wishes.runId === undefined ? issueWorkflowId(id) : wishes.runId
+  const runId = members.runId === undefined ? issueWorkflowId(id) : members.runId
   em.create(CertRequest, {
     id,
     realmId: realm.id,
@@ -90,13 +94,13 @@ export const newRequest = async (em: EntityManager, scene: Scene, wishes: Wishes
     endEntityId: endEntity.id,
     endEntityCommonName: endEntity.commonName ?? null,
     endEntityAlias: null,
-    validFor: wishes.validFor ?? 'SIX_MONTHS',
+    validFor: members.validFor ?? 'SIX_MONTHS',
     keyPairMode: 'SERVER_GEN',
     keyGenParamsDto: { cryptoAlgorithm: 'EC' },
-    certRequestStatus: wishes.status ?? 'APPROVED',
-    requiresManualApproval: wishes.status === 'PENDING_APPROVAL',
-    dualControl: wishes.dualControl ?? false,
-    requesterMayApprove: wishes.requesterMayApprove ?? true,
+    certRequestStatus: members.status ?? 'APPROVED',
+    requiresManualApproval: members.status === 'PENDING_APPROVAL',
+    dualControl: members.dualControl ?? false,
+    requesterMayApprove: members.requesterMayApprove ?? true,
     userResponses: [],
     runId,
     runSince: runId === null ? null : new Date(),
@@ -106,7 +110,7 @@ export const newRequest = async (em: EntityManager, scene: Scene, wishes: Wishes
 }
 
 /** A running order of these many requests. */
-export const newOrder = async (em: EntityManager, scene: Scene, wishes: readonly Wishes[]) => {
+export const newOrder = async (em: EntityManager, scene: Scene, members: readonly RequestMembers[]) => {
   const orderId = orderWorkflowId(randomUUID())
   em.create(CertificateOrder, {
     id: orderId,
@@ -117,8 +121,8 @@ export const newOrder = async (em: EntityManager, scene: Scene, wishes: readonly
   })
   await em.flush()
   const requests: CertRequest[] = []
-  for (const [position, wish] of wishes.entries()) {
-    const request = await newRequest(em, scene, { ...wish, runId: orderId })
+  for (const [position, member] of members.entries()) {
+    const request = await newRequest(em, scene, { ...member, runId: orderId })
     requests.push(request)
     em.create(OrderItem, { orderId, certRequestId: request.id, position, status: 'RUNNING' })
   }
@@ -135,7 +139,7 @@ export const reread = (em: EntityManager, { id }: { id: string }): Promise<CertR
   em.fork().findOneOrFail(CertRequest, id)
 
 /** Stores a setting, seen at once. */
-export const set = async ({ orm, services }: Workshop, settingsKey: string, value: string | null): Promise<void> => {
+export const set = async ({ orm, services }: Fixture, settingsKey: string, value: string | null): Promise<void> => {
   const em = orm.em.fork()
   const row = (await em.findOne(Setting, { settingsKey })) ?? em.create(Setting, { settingsKey, value })
   row.value = value
