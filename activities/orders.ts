@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../domain/enums.ts'
 import { apiErrors } from '../domain/failure.ts'
-import { record } from '../storage/rows/audit-event.ts'
+import { record } from '../storage/audit.ts'
 import { CertRequest } from '../storage/rows/cert-request.ts'
 import { CertificateOrder, OrderItem } from '../storage/rows/certificate-order.ts'
 import { endItems } from '../storage/order-items.ts'

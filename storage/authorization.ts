@@ -2,6 +2,7 @@
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
 import { hasWay, type Grants, type Place, type Right, type Scope } from '../domain/permissions.ts'
 import { alias } from './lists/search.ts'
+import { takeLock } from './lock.ts'
 
 /** The tables whose rows hang in a realm, by the scope of their grants. */
 const tables = {
@@ -150,7 +151,7 @@ export const findGivers = async (em: EntityManager, { REALM }: Place): Promise<s
 
 /** Locks the question who holds ADMIN for the running transaction, and answers the enabled holders. */
 export const enabledAdmins = async (em: EntityManager): Promise<string[]> => {
-  await em.execute('select pg_advisory_xact_lock(7234003)')
+  await takeLock(em, 'ADMIN')
   const rows = await em.execute<{ id: string }[]>(
     `select g.principal_id as id from permission_grant g where g.scope = 'GLOBAL' and 'ADMIN' = any(g.permissions)
       and (exists (select 1 from app_user u where u.id = g.principal_id and u.enabled)

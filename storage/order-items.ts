@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../domain/enums.ts'
 import type { ApiError } from '../domain/failure.ts'
-import { record } from './rows/audit-event.ts'
+import { record } from './audit.ts'
 import type { CertRequest } from './rows/cert-request.ts'
 import { OrderItem } from './rows/certificate-order.ts'
 

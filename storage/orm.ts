@@ -1,6 +1,7 @@
 // The one place that knows all entities and how to reach the database.
 import { MikroORM } from '@mikro-orm/postgresql'
 import { Migrator } from '@mikro-orm/migrations'
+import { takeLock } from './lock.ts'
 import { ApiClient } from './rows/api-client.ts'
 import { AuditEvent } from './rows/audit-event.ts'
 import { Ca } from './rows/ca.ts'
@@ -67,7 +68,7 @@ export const openStorage = ({ url, connections = 10 }: StorageOptions): Promise<
 /** Brings the schema to the present; several processes may call it at once. */
 export const migrate = async (orm: MikroORM): Promise<void> => {
   await orm.em.fork().transactional(async em => {
-    await em.execute('select pg_advisory_xact_lock(7234001)')
+    await takeLock(em, 'MIGRATION')
     await orm.migrator.up()
   })
 }

@@ -1,6 +1,7 @@
 // Uniqueness of active certificates (contract 5.4 check 12) inside the storing transaction, where it cannot be raced.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { latestActive } from '../../storage/issue-facts.ts'
+import { takeKeyedLocks } from '../../storage/lock.ts'
 import type { Dossier } from '../../authority/request-case.ts'
 
 interface Candidate {
@@ -8,11 +9,6 @@ interface Candidate {
 }
 
 const keyOf = ({ policy, endEntity }: Dossier): string => `${policy.id}/${endEntity.id}`
-
-const lock = async (em: EntityManager, keys: readonly string[]): Promise<void> => {
-  for (const key of [...new Set(keys)].toSorted())
-    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 12))', [key])
-}
 
 const wasOvertaken = async (
   em: EntityManager,
@@ -28,8 +24,9 @@ export const findDoubles = async (
   candidates: readonly Candidate[],
 ): Promise<ReadonlySet<string>> => {
   const guarded = candidates.filter(({ dossier }) => dossier.policy.enforceActiveCertUniqueness)
-  await lock(
+  await takeKeyedLocks(
     em,
+    'ACTIVE_CERTIFICATE',
     guarded.map(({ dossier }) => keyOf(dossier)),
   )
   const taken = new Set<string>()

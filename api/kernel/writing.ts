@@ -1,7 +1,7 @@
 // How resources are written: what belongs together is stored in one transaction (contract 7.2, 11.1).
 import type { EntityClass, EntityManager, RequiredEntityData } from '@mikro-orm/postgresql'
 import type { Scope } from '../../domain/permissions.ts'
-import { record } from '../../storage/rows/audit-event.ts'
+import { record } from '../../storage/audit.ts'
 import { grant } from '../../storage/grant.ts'
 import type { Caller } from './caller.ts'
 

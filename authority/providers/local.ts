@@ -17,7 +17,7 @@ import {
 import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { capabilitiesOf, templateFor } from '../templates.ts'
 import { subjectAlternativeNames, templateNeeds } from '../../pki/certificate/templates.ts'
-import { record } from '../../storage/rows/audit-event.ts'
+import { record } from '../../storage/audit.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { lockRow } from '../../storage/lock.ts'

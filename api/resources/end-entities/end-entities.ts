@@ -1,7 +1,7 @@
 // End entities: the owners of certificates (contract 5.2, 6.6).
 import { endEntityFields, nameOf } from '../../../domain/end-entity-rules.ts'
 import { Failure } from '../../../domain/failure.ts'
-import { record } from '../../../storage/rows/audit-event.ts'
+import { record } from '../../../storage/audit.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { findEndEntities } from '../../../storage/lists/end-entities.ts'
 import { Policy } from '../../../storage/rows/policy.ts'

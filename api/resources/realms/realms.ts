@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Failure } from '../../../domain/failure.ts'
 import { alias, searchPage } from '../../../storage/lists/search.ts'
-import { record } from '../../../storage/rows/audit-event.ts'
+import { record } from '../../../storage/audit.ts'
 import { canEnter } from '../../../storage/authorization.ts'
 import { readableRows } from '../../../storage/lists/readable-rows.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
