@@ -71,11 +71,7 @@ export const gatherCase = async ({ em, settings, clock }: Surroundings, policy: 
   const key: KeySource = brought ?? generatedKey(fallback, policy.cryptoRestrictions, capabilities)
   const latestOf = (endEntities: readonly EndEntity[]) =>
     policy.enforceActiveCertUniqueness
-      ? latestActive(
-          em,
-          policy.id,
-          endEntities.map(({ id }) => id),
-        )
+      ? latestActive(em, policy.id, { endEntityIds: endEntities.map(({ id }) => id), now: clock() })
       : Promise.resolve(new Map<string, Date>())
   const caseOf = (endEntity: EndEntity, latest: ReadonlyMap<string, Date>): RequestCase => ({
     realm,

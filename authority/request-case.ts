@@ -81,18 +81,14 @@ const hashesOf = async (keys: ReadonlyMap<string, BroughtKey | null>): Promise<M
 const activeByPolicy = async (
   em: EntityManager,
   requests: readonly CertRequest[],
-  policies: ReadonlyMap<string, Policy>,
+  { policies, now }: { policies: ReadonlyMap<string, Policy>; now: Date },
 ) => {
   const latest = new Map<string, ReadonlyMap<string, Date>>()
   for (const [policyId, ofPolicy] of Map.groupBy(requests, request => request.policyId))
     if (found(policies, policyId).enforceActiveCertUniqueness)
       latest.set(
         policyId,
-        await latestActive(
-          em,
-          policyId,
-          ofPolicy.map(request => request.endEntityId),
-        ),
+        await latestActive(em, policyId, { endEntityIds: ofPolicy.map(request => request.endEntityId), now }),
       )
   return latest
 }
@@ -116,7 +112,7 @@ export const openDossiers = async (
     em,
     [...hashes.values()].filter(hash => hash !== null),
   )
-  const latest = await activeByPolicy(em, requests, policies)
+  const latest = await activeByPolicy(em, requests, { policies, now: services.clock() })
   return requests.map(request => {
     const policy = found(policies, request.policyId)
     return {

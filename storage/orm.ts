@@ -38,19 +38,22 @@ const entities = [
   User,
 ]
 
+/** How the database is reached. */
 export interface StorageOptions {
   /** `postgresql://user:password@host:port/database` */
   readonly url: string
-  /** The most connections that this process holds. */
+  /** At most so many connections are open; 10 unless stated. */
   readonly connections?: number
+  /** What rows are dated by; the clock of the machine unless stated. */
+  readonly clock?: () => Date
 }
 
-/** Opens the storage; `up` of `migrate` brings the schema to the present. */
-export const openStorage = ({ url, connections = 10 }: StorageOptions): Promise<MikroORM> =>
+/** Opens the storage; `migrate` brings its schema to the present. */
+export const openStorage = ({ url, connections = 10, clock = () => new Date() }: StorageOptions): Promise<MikroORM> =>
   MikroORM.init({
     clientUrl: url,
     entities,
-    subscribers: [new Stamp()],
+    subscribers: [new Stamp(clock)],
     extensions: [Migrator],
     pool: { min: 0, max: connections },
     migrations: {
@@ -64,6 +67,11 @@ export const openStorage = ({ url, connections = 10 }: StorageOptions): Promise<
     schemaGenerator: { ignoreRoutines: true },
     debug: false,
   })
+
+/** Resolves when PostgreSQL answers, else rejects. */
+export const checkConnection = async (orm: MikroORM): Promise<void> => {
+  await orm.em.fork().execute('select 1')
+}
 
 /** Brings the schema to the present; several processes may call it at once. */
 export const migrate = async (orm: MikroORM): Promise<void> => {

@@ -3,13 +3,15 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { strategyKey } from '../../domain/end-entity-rules.ts'
 import { apiErrors } from '../../domain/failure.ts'
+import { system } from '../../domain/principal.ts'
 import type { CertificateDescription } from '../../pki/certificate/certificate.ts'
 import { publicKeyHash } from '../../pki/keys/request-key.ts'
-import { AuditEvent, record } from '../../storage/rows/audit-event.ts'
+import { record, recordMany, type Fact } from '../../storage/audit.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { certificateColumns } from '../../storage/certificate-row.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
-import { grant } from '../../storage/grant.ts'
+import { markIssued, releaseRequests } from '../../storage/claims.ts'
+import { grantCreator } from '../../storage/grant.ts'
 import { setAliases } from '../../storage/aliases.ts'
 import { endItems, type ItemEnd } from '../../storage/order-items.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
@@ -39,25 +41,16 @@ interface Stored extends Issued {
 }
 
 /** Takes the requests that still wait for this run; a run that was overtaken stores nothing. */
-const claim = async (em: EntityManager, runId: string, issued: readonly Issued[]): Promise<ReadonlySet<string>> => {
-  if (issued.length === 0) return new Set()
-  const rows = await em.execute<{ id: string }[]>(
-    `update cert_request r set cert_request_status = 'ISSUED', certificate_id = x.certificate_id, run_id = null,
-            run_since = null, undelivered = ?, version = version + 1, last_modified_by = null,
-            last_modified_by_type = 'SYSTEM', last_modified_date = now()
-       from jsonb_to_recordset(?::jsonb) as x(id uuid, certificate_id uuid)
-      where r.id = x.id and r.run_id = ? and r.cert_request_status = 'APPROVED' and not r.archived
-      returning r.id`,
-    [
-      !isOrder(runId),
-      JSON.stringify(
-        issued.map(({ dossier, certificateId }) => ({ id: dossier.request.id, certificate_id: certificateId })),
-      ),
-      runId,
-    ],
-  )
-  return new Set(rows.map(({ id }) => id))
-}
+const claim = (
+  em: EntityManager,
+  runId: string,
+  { issued, now }: { issued: readonly Issued[]; now: Date },
+): Promise<ReadonlySet<string>> =>
+  markIssued(em, runId, {
+    certificateIds: new Map(issued.map(({ dossier, certificateId }) => [dossier.request.id, certificateId])),
+    undelivered: !isOrder(runId),
+    now,
+  })
 
 const stampOf = ({ request }: Dossier, now: Date) => ({
   createdBy: request.createdBy ?? null,
@@ -81,33 +74,29 @@ const rowOf = ({ dossier, certificate, certificateId, privateKeyId }: Stored, no
   keyPairMode: dossier.request.keyPairMode,
 })
 
-const eventOf = ({ dossier, certificate, certificateId }: Issued, now: Date) => ({
-  eventType: 'CERTIFICATE_ISSUED' as const,
+const factOf = ({ dossier, certificate, certificateId }: Issued): Fact => ({
+  type: 'CERTIFICATE_ISSUED',
   objectId: certificateId,
   realmId: dossier.request.realmId,
   certificateId,
-  eventDescription: `Certificate ${certificate.subjectDn || certificate.serialNumber} issued for request ${dossier.request.id} by the service`,
-  principalId: null,
-  principalType: 'SYSTEM' as const,
-  occurredDate: now,
+  what: `Certificate ${certificate.subjectDn || certificate.serialNumber} issued for request ${dossier.request.id}`,
 })
 
 const giveGrants = async (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
   for (const [creator, theirs] of Map.groupBy(stored, ({ dossier }) => dossier.request.createdBy ?? null))
-    await grant(em, creator, {
+    await grantCreator(em, creator, {
       scope: 'CERTIFICATE',
       resourceIds: theirs.map(({ certificateId }) => certificateId),
-      permissions: ['READ', 'REVOKE'],
     })
 }
 
-const giveAliases = (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
+const giveAliases = (em: EntityManager, stored: readonly Issued[], now: Date): Promise<void> => {
   const wanted = stored.flatMap(({ dossier: { endEntity, policy }, certificate }) => {
     const identity = { ...endEntity.fields, id: endEntity.id, subjectDn: certificate.subjectDn }
     const alias = endEntity.alias ? null : strategyKey(policy.endEntityStrategy, identity)
     return alias ? [{ id: endEntity.id, realmId: endEntity.realmId, alias }] : []
   })
-  return setAliases(em, wanted)
+  return setAliases(em, wanted, now)
 }
 
 const recordFailed = async (em: EntityManager, orderId: string, failed: readonly ItemOutcome[]): Promise<void> => {
@@ -123,10 +112,11 @@ const recordFailed = async (em: EntityManager, orderId: string, failed: readonly
 
 const freeFailed = async (em: EntityManager, runId: string, failed: readonly ItemOutcome[]) => {
   if (failed.length === 0) return
-  await em.execute('update cert_request set run_id = null, run_since = null where id = any(?::uuid[]) and run_id = ?', [
-    `{${failed.map(({ certRequestId }) => certRequestId).join(',')}}`,
+  await releaseRequests(
+    em,
     runId,
-  ])
+    failed.map(({ certRequestId }) => certRequestId),
+  )
   if (isOrder(runId)) await recordFailed(em, runId, failed)
 }
 
@@ -147,12 +137,9 @@ const store = async (em: EntityManager, services: Services, stored: readonly Sto
     Certificate,
     stored.map(one => rowOf(one, now)),
   )
-  await em.insertMany(
-    AuditEvent,
-    stored.map(one => eventOf(one, now)),
-  )
+  await recordMany(em, stored.map(factOf), { now, author: system })
   await giveGrants(em, stored)
-  await giveAliases(em, stored)
+  await giveAliases(em, stored, now)
 }
 
 const doubleOutcome = (certRequestId: string): ItemOutcome => ({
@@ -170,10 +157,11 @@ export const storeIssued = (
   { issued, failed: refused }: Results,
 ): Promise<ItemOutcome[]> =>
   services.orm.em.fork().transactional(async em => {
-    const doubles = await findDoubles(em, issued)
+    const now = services.clock()
+    const doubles = await findDoubles(em, issued, now)
     const single = issued.filter(one => !doubles.has(one.dossier.request.id))
     const failed = [...refused, ...[...doubles].map(doubleOutcome)]
-    const claimed = await claim(em, runId, single)
+    const claimed = await claim(em, runId, { issued: single, now })
     const stored = issued
       .filter(({ dossier }) => claimed.has(dossier.request.id))
       .map(one => ({ ...one, privateKeyId: one.pkcs8 ? crypto.randomUUID() : null }))

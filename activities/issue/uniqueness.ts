@@ -13,8 +13,9 @@ const keyOf = ({ policy, endEntity }: Dossier): string => `${policy.id}/${endEnt
 const wasOvertaken = async (
   em: EntityManager,
   { policy, endEntity, latestActive: seen }: Dossier,
+  now: Date,
 ): Promise<boolean> => {
-  const latest = (await latestActive(em, policy.id, [endEntity.id])).get(endEntity.id)
+  const latest = (await latestActive(em, policy.id, { endEntityIds: [endEntity.id], now })).get(endEntity.id)
   return latest !== undefined && latest.getTime() > (seen?.getTime() ?? 0)
 }
 
@@ -22,6 +23,7 @@ const wasOvertaken = async (
 export const findDoubles = async (
   em: EntityManager,
   candidates: readonly Candidate[],
+  now: Date,
 ): Promise<ReadonlySet<string>> => {
   const guarded = candidates.filter(({ dossier }) => dossier.policy.enforceActiveCertUniqueness)
   await takeKeyedLocks(
@@ -33,7 +35,7 @@ export const findDoubles = async (
   const doubles = new Set<string>()
   for (const { dossier } of guarded) {
     const key = keyOf(dossier)
-    if (taken.has(key) || (await wasOvertaken(em, dossier))) doubles.add(dossier.request.id)
+    if (taken.has(key) || (await wasOvertaken(em, dossier, now))) doubles.add(dossier.request.id)
     taken.add(key)
   }
   return doubles

@@ -18,6 +18,7 @@ import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { encodeName } from '../../pki/names/name.ts'
 import { parseNameText } from '../../pki/names/name-text.ts'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
+import { caColumns } from '../../storage/certificate-row.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import type { Seal } from '../../storage/seal.ts'
@@ -95,23 +96,13 @@ const makeCa = async (workshop: CaWorkshop, { subjectDn, validity, template, par
   const certificate = parseCertificate(der)
   const row = workshop.em.create(Ca, {
     id: crypto.randomUUID(),
-    name: certificate.subjectCommonName,
+    ...caColumns(certificate),
     filename: fileName(certificate),
-    subjectDn: certificate.subjectDn,
-    subjectCommonName: certificate.subjectCommonName,
-    issuerDn: certificate.issuerDn,
-    issuerCommonName: certificate.issuerCommonName,
-    serialNumber: certificate.serialNumber,
-    fingerprint: certificate.fingerprint,
-    validNotBefore: certificate.validNotBefore,
-    validNotAfter: certificate.validNotAfter,
-    publicKeyAlgorithm: workshop.configuration.keyAlgorithm,
     issuerCaId: parent?.row.id ?? null,
     root: parent === null,
     trusted: true,
     certificateProviderId: workshop.providerId,
     privateKeyId: storeKey(workshop, keys.privateKeyPkcs8),
-    der,
   })
   return { row, key, certificate }
 }

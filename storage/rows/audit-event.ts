@@ -2,7 +2,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { AuditEventType } from '../../domain/audit.ts'
 import { SecurityIdentityType, valuesOf } from '../../domain/enums.ts'
-import { none } from './columns.ts'
+import { creationDate, none } from './columns.ts'
 
 const schema = defineEntity({
   name: 'AuditEvent',
@@ -16,7 +16,7 @@ const schema = defineEntity({
     eventDescription: p.text(),
     principalId: p.uuid().nullable().onCreate(none),
     principalType: p.enum(valuesOf(SecurityIdentityType)).$type<SecurityIdentityType>(),
-    occurredDate: p.datetime(3).onCreate(() => new Date()),
+    occurredDate: creationDate(),
   },
   indexes: [
     { name: 'audit_event_realm', expression: 'create index audit_event_realm on audit_event (realm_id, id desc)' },

@@ -1,6 +1,5 @@
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
-import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf, type CertStatus } from '../../domain/enums.ts'
-import { certStatusAt } from '../../domain/lifecycle.ts'
+import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf } from '../../domain/enums.ts'
 import type { Place } from '../../domain/permissions.ts'
 import { Ca } from './ca.ts'
 import { CertRequest } from './cert-request.ts'
@@ -90,9 +89,6 @@ export class Certificate extends schema.class {
   }
   get archiveInfo(): ArchiveInfo {
     return archiveInfoOf(this)
-  }
-  get certStatus(): CertStatus & Opt {
-    return certStatusAt(this, new Date())
   }
   get hasPrivateKey(): boolean & Opt {
     return this.privateKeyId !== null && this.privateKeyId !== undefined

@@ -8,7 +8,7 @@ import type { CertRequestAction } from '../../../domain/enums.ts'
 import { record } from '../../../storage/audit.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
-import { grantNew } from '../../../storage/grant.ts'
+import { grantCreatorAtFlush } from '../../../storage/grant.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import type { Settings } from '../../../storage/settings.ts'
 import type { certRequest } from '../../../workflows/cert-request.ts'
@@ -29,8 +29,6 @@ import {
   DeclineCertReqResponseDto,
   GetCertReqResponseDto,
 } from './dtos.ts'
-
-const creatorPermissions = ['READ', 'UPDATE', 'DELETE']
 
 interface Named {
   readonly policy: Policy
@@ -63,7 +61,7 @@ const makeRequest = (
     requesterMayApprove: policy.requesterMayApprove,
     userResponses: [],
   })
-  grantNew(em, caller.id, { scope: 'CERT_REQUEST', resourceId: request.id, permissions: creatorPermissions })
+  grantCreatorAtFlush(em, caller.id, { scope: 'CERT_REQUEST', resourceId: request.id })
   record(em, {
     type: 'CERT_REQUEST_CREATED',
     objectId: request.id,

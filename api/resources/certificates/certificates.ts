@@ -8,6 +8,7 @@ import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { claimRequests, deliver } from '../../../storage/claims.ts'
 import { isOrder, issueWorkflowId } from '../../../workflows/ids.ts'
 import type { ItemOutcome } from '../../../workflows/issue-certificates.ts'
+import { certificateAnswer } from './answers.ts'
 import { chainOf, pemOf, zipOf } from './artifacts.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { awaitRuns, certificateIdOf, issueStateOf, loadRequests, startIssue, type Way } from './issue.ts'
@@ -25,11 +26,15 @@ interface Ready {
   readonly step: IssueStep
 }
 
+interface Clocked {
+  readonly clock: () => Date
+}
+
 /** Claims what nobody issues, starts its run, and answers the run of each request that is not delivered at once. */
-const runsOf = async ({ em, temporal }: Way, ready: readonly Ready[], newRunId: string) => {
+const runsOf = async ({ em, temporal, clock }: Way & Clocked, ready: readonly Ready[], newRunId: string) => {
   const fresh = ready.filter(({ step }) => step === 'ISSUE').map(({ request }) => request)
   const ids = fresh.map(({ id }) => id)
-  const claimed = await claimRequests(em, newRunId, { ids, states: ['APPROVED'] })
+  const claimed = await claimRequests(em, newRunId, { ids, states: ['APPROVED'], now: clock() })
   const mine = fresh.filter(({ id }) => claimed.has(id))
   if (mine.length > 0) await startIssue(temporal, newRunId, mine)
   const overtaken = fresh.filter(({ id }) => !claimed.has(id))
@@ -42,10 +47,11 @@ const runsOf = async ({ em, temporal }: Way, ready: readonly Ready[], newRunId: 
   ])
 }
 
-const deliverOne = async (em: EntityManager, certificateId: string) => {
-  const certificate = await em.findOneOrFail(Certificate, certificateId)
-  const certificateChainPem = await chainOf(em, certificate)
-  return { certificate, certificatePem: pemOf(certificate), certificateChainPem, certRequestStatus: 'ISSUED' as const }
+const deliverOne = async (em: EntityManager, certificateId: string, now: Date) => {
+  const row = await em.findOneOrFail(Certificate, certificateId)
+  const certificateChainPem = await chainOf(em, row)
+  const certificate = certificateAnswer(row, now)
+  return { certificate, certificatePem: pemOf(row), certificateChainPem, certRequestStatus: 'ISSUED' as const }
 }
 
 export const createCertificate = operation('POST /certificates/cert-requests/:id', {
@@ -54,17 +60,17 @@ export const createCertificate = operation('POST /certificates/cert-requests/:id
   needs: 'ISSUE',
   returns: [201, CreateCertificateResponseDto],
   fails: [409, 422],
-  handle: async ({ target, em, temporal, settings }) => {
+  handle: async ({ target, em, temporal, settings, clock }) => {
     const step = issueStep(issueStateOf(target))
     if (step === 'DELIVER') {
       if (!(await deliver(em, [target.id])).has(target.id)) throw new Failure('ALREADY_ISSUED')
-      return deliverOne(em, target.certificateId ?? '')
+      return deliverOne(em, target.certificateId ?? '', clock())
     }
-    const runs = await runsOf({ em, temporal }, [{ request: target, step }], issueWorkflowId(target.id))
+    const runs = await runsOf({ em, temporal, clock }, [{ request: target, step }], issueWorkflowId(target.id))
     const outcomes = await awaitRuns({ em, temporal }, runs, await settings.integer('issue.wait-seconds'))
     const certificateId = certificateIdOf(target, outcomes.get(target.id))
     await deliver(em, [target.id])
-    return deliverOne(em, certificateId)
+    return deliverOne(em, certificateId, clock())
   },
 })
 
@@ -95,19 +101,20 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
   example: { body: [exampleIds.CertRequest] },
   returns: [201, CreateMultipleCertificateFromCertRequestsResponseDto],
   fails: [409, 422],
-  handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings }) => {
+  handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings, clock }) => {
     const get = await loadRequests(em, caller, ids)
     const { accepted, errors } = sortOut(ids, id => ({ request: get(id), step: issueStep(issueStateOf(get(id))) }))
     if (accepted.length === 0) throw new BatchRefused(errors)
-    const runs = await runsOf({ em, temporal }, accepted, issueWorkflowId(crypto.randomUUID()))
+    const runs = await runsOf({ em, temporal, clock }, accepted, issueWorkflowId(crypto.randomUUID()))
     const outcomes = await awaitRuns({ em, temporal }, runs, await settings.integer('issue.batch-wait-seconds'))
     const { got, errors: late } = await collect(em, accepted, outcomes)
     const rows = await em.find(Certificate, { id: { $in: got.map(({ certificateId }) => certificateId) } })
     const byId = new Map(rows.map(row => [row.id, row]))
     const certificates = got.map(({ certificateId }) => byId.get(certificateId)).filter(row => row !== undefined)
     const failed = [...errors, ...late.map(error => ({ ...error, index: ids.indexOf(error.id) }))]
+    const now = clock()
     return {
-      certificates,
+      certificates: certificates.map(certificate => certificateAnswer(certificate, now)),
       errors: failed.toSorted((one, other) => one.index - other.index),
       zippedFile: omitArtifacts ? null : await zipOf(em, certificates),
     }
@@ -119,5 +126,5 @@ export const getCertificateDetails = operation('GET /certificates/:id', {
   on: Certificate,
   needs: 'READ_CERTIFICATE',
   returns: [200, GetCertificateResponseDto],
-  handle: ({ target }) => target,
+  handle: ({ target, clock }) => certificateAnswer(target, clock()),
 })

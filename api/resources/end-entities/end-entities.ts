@@ -17,10 +17,6 @@ import {
   SetEndEntityAliasRequestDto,
 } from './dtos.ts'
 import { change, create } from '../../kernel/writing.ts'
-
-/** What the maker of an end entity may do with it (contract 7.2). */
-const ownEndEntity = ['READ', 'UPDATE', 'DELETE']
-
 export const createNewEndEntity = operation('POST /end-entities', {
   summary: 'Create an end entity',
   on: { realm: from.body(Realm, 'realmId') },
@@ -37,7 +33,7 @@ export const createNewEndEntity = operation('POST /end-entities', {
       data: { realmId: realm.id, ...fields },
       what: `End entity ${nameOf(fields)}`,
       realmId: realm.id,
-      grant: { scope: 'END_ENTITY', permissions: ownEndEntity },
+      scope: 'END_ENTITY',
     })
   },
 })
