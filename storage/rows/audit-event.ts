@@ -1,4 +1,4 @@
-// The rows of the audit log.
+// The rows of the audit log (contract 11.1); `audit.ts` writes them.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { AuditEventType } from '../../domain/audit.ts'
 import { SecurityIdentityType, valuesOf } from '../../domain/enums.ts'

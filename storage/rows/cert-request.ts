@@ -1,3 +1,4 @@
+// Certificate requests, with their state and the run that issues them (contract 4.1, 4.2).
 import { defineEntity, p, type Opt, type OptionalProps } from '@mikro-orm/postgresql'
 import { CertRequestStatus, KeyPairMode, ValidFor, valuesOf } from '../../domain/enums.ts'
 import type { KeyGenParams } from '../../domain/policy-rules.ts'

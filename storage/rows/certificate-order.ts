@@ -1,3 +1,4 @@
+// Asynchronous orders and their items (contract 4.2).
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { OrderStatus, valuesOf } from '../../domain/enums.ts'
 import type { ApiError } from '../../domain/failure.ts'

@@ -1,3 +1,4 @@
+// Certificates, issued here or imported, with the columns that they are searched by.
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
 import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf } from '../../domain/enums.ts'
 import type { Place } from '../../domain/permissions.ts'

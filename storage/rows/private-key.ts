@@ -1,3 +1,4 @@
+// Private keys, sealed.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { creationDate } from './columns.ts'
 
