@@ -16,7 +16,7 @@ const columns = {
 /** A strategy that looks end entities up by what names them. */
 export type LookupStrategy = keyof typeof columns
 
-/** Which end entities are looked at. */
+/** Which end entities are searched. */
 export interface LookupScope {
   readonly realmId: string
   readonly archived: boolean

@@ -3,7 +3,7 @@ import { LockMode, type EntityClass, type EntityManager } from '@mikro-orm/postg
 
 /** The numbers of the locks that exist once; every running version shares them. */
 const numbers = {
-  /** One process brings the schema to the present. */
+  /** One process brings the schema up to date. */
   MIGRATION: 7234001,
   /** One process makes what the first start makes. */
   FIRST_START: 7234002,

@@ -48,7 +48,7 @@ export interface StorageOptions {
   readonly clock?: () => Date
 }
 
-/** Opens the storage; `migrate` brings its schema to the present. */
+/** Opens the storage; `migrate` brings its schema up to date. */
 export const openStorage = ({ url, connections = 10, clock = () => new Date() }: StorageOptions): Promise<MikroORM> =>
   MikroORM.init({
     clientUrl: url,
@@ -73,7 +73,7 @@ export const checkConnection = async (orm: MikroORM): Promise<void> => {
   await orm.em.fork().execute('select 1')
 }
 
-/** Brings the schema to the present; several processes may call it at once. */
+/** Brings the schema up to date; several processes may call it at once. */
 export const migrate = async (orm: MikroORM): Promise<void> => {
   await orm.em.fork().transactional(async em => {
     await takeLock(em, 'MIGRATION')

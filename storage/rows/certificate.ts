@@ -4,7 +4,7 @@ import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf } from '../../
 import type { Place } from '../../domain/permissions.ts'
 import { Ca } from './ca.ts'
 import { CertRequest } from './cert-request.ts'
-import { belongings } from './belongings.ts'
+import { parentColumns } from './parent-columns.ts'
 import { PrivateKey } from './private-key.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'
 import { generatedKey, generatedText, newestFirst, trigrams } from './search-columns.ts'
@@ -21,7 +21,7 @@ const schema = defineEntity({
   properties: {
     ...audited,
     ...archivable,
-    ...belongings,
+    ...parentColumns,
     certRequestId: () => p.oneToOne(CertRequest).mapToPk().fieldName('cert_request_id').owner(),
     issuerCaId: () => p.manyToOne(Ca).mapToPk().fieldName('issuer_ca_id').nullable(),
     privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable(),
