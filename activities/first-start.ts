@@ -1,9 +1,10 @@
 // What the service makes for itself at its first start (contract 4.6); later starts leave what exists.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { SettingsKey } from '../domain/settings.ts'
-import { record } from '../storage/rows/audit-event.ts'
+import { record } from '../storage/audit.ts'
 import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import { grant } from '../storage/grant.ts'
+import { takeLock } from '../storage/lock.ts'
 import { Policy } from '../storage/rows/policy.ts'
 import { findOrCreatePrincipal, type TokenFacts } from '../storage/principal.ts'
 import { Realm } from '../storage/rows/realm.ts'
@@ -74,7 +75,7 @@ const nameAdmins = async (em: EntityManager, admins: FirstAdmins): Promise<void>
 /** Makes the system realm, the built-in CA, the system policies and the first administrators, once. */
 export const firstStart = (services: Services, admins: FirstAdmins): Promise<boolean> =>
   services.orm.em.fork().transactional(async em => {
-    await em.execute('select pg_advisory_xact_lock(7234002)')
+    await takeLock(em, 'FIRST_START')
     if (await valueOf(em, 'system.realm-id')) return false
     const realm = await makeRealm(em)
     const provider = await makeProvider(em, services)

@@ -2,10 +2,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../domain/enums.ts'
 import { apiErrors } from '../domain/failure.ts'
-import { record } from '../storage/rows/audit-event.ts'
+import { record } from '../storage/audit.ts'
 import { CertRequest } from '../storage/rows/cert-request.ts'
 import { CertificateOrder, OrderItem } from '../storage/rows/certificate-order.ts'
-import { endItems } from '../storage/order-items.ts'
+import { countItems, endItems } from '../storage/order-items.ts'
 import type { Services } from './services.ts'
 
 interface OrderInput {
@@ -40,13 +40,9 @@ const expire = async (em: EntityManager, orderId: string): Promise<void> => {
 }
 
 const outcomeOf = async (em: EntityManager, orderId: string): Promise<OrderStatus> => {
-  const rows = await em.execute<{ status: OrderStatus }[]>(
-    'select distinct status from order_item where order_id = ?',
-    [orderId],
-  )
-  const found = new Set(rows.map(({ status }) => status))
-  if (found.has('COMPLETED')) return 'COMPLETED'
-  return found.has('FAILED') ? 'FAILED' : 'CANCELED'
+  const counts = await countItems(em, orderId)
+  if (counts.has('COMPLETED')) return 'COMPLETED'
+  return counts.has('FAILED') ? 'FAILED' : 'CANCELED'
 }
 
 const close = async (em: EntityManager, orderId: string, now: Date): Promise<{ status: OrderStatus }> => {

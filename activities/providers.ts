@@ -1,6 +1,6 @@
 // Making providers ready and checking them.
 import { Failure } from '../domain/failure.ts'
-import { record } from '../storage/rows/audit-event.ts'
+import { record } from '../storage/audit.ts'
 import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import type { ConnectionCheck } from '../workflows/provider.ts'
 import { kindOf } from '../authority/providers/kinds.ts'

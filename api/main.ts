@@ -23,7 +23,8 @@ if (!parsed.success) {
 const config = parsed.data
 const log = createLog(config.LOG_LEVEL)
 
-const orm = await openStorage({ url: config.DATABASE_URL, connections: config.DATABASE_CONNECTIONS })
+const clock = () => new Date()
+const orm = await openStorage({ url: config.DATABASE_URL, connections: config.DATABASE_CONNECTIONS, clock })
 await migrate(orm)
 
 const deps: Dependencies = {
@@ -42,7 +43,7 @@ const deps: Dependencies = {
   }),
   settings: new Settings(orm.em),
   services: { seal: new Seal(config.MASTER_KEYS) },
-  clock: () => new Date(),
+  clock,
   log,
   codec: new EncryptionCodec(config.PAYLOAD_KEYS),
   temporalUiUrl: config.TEMPORAL_UI_URL,

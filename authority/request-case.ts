@@ -118,18 +118,11 @@ const readKeys = async (all: readonly Asked[]) => {
 const isPresent = <T>(value: T | null): value is T => value !== null
 
 /** The end of the latest active certificate by policy and end entity, where the policy allows one at a time. */
-const latestByPolicy = async (em: EntityManager, all: readonly Asked[]) => {
+const latestByPolicy = async (em: EntityManager, all: readonly Asked[], now: Date) => {
   const latest = new Map<string, ReadonlyMap<string, Date>>()
   for (const [{ id, enforceActiveCertUniqueness }, ofPolicy] of Map.groupBy(all, ({ policy }) => policy))
     if (enforceActiveCertUniqueness)
-      latest.set(
-        id,
-        await latestActive(
-          em,
-          id,
-          ofPolicy.map(({ endEntity }) => endEntity.id),
-        ),
-      )
+      latest.set(id, await latestActive(em, id, { endEntityIds: ofPolicy.map(one => one.endEntity.id), now }))
   return ({ policy, endEntity }: Asked): Date | null => latest.get(policy.id)?.get(endEntity.id) ?? null
 }
 
@@ -150,7 +143,7 @@ export const openCases = async (em: EntityManager, all: readonly Asked[], view: 
   const around = await readAround(em, all)
   const keys = await readKeys(all)
   const compromised = await compromisedKeys(em, keys.map(({ hash }) => hash).filter(isPresent))
-  const latestOf = await latestByPolicy(em, all)
+  const latestOf = await latestByPolicy(em, all, view.now)
   return all.map((asked, index) => {
     const { brought = null, hash = null } = keys[index] ?? {}
     const isCompromised = compromised.has(hash ?? '')

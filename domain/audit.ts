@@ -1,6 +1,7 @@
-// The kinds of audit events (contract 11.1), each beside the kind of object that it belongs to.
+// The kinds of audit events (contract 11.1).
 import type { Enumeration } from './enums.ts'
 
+/** The kinds of audit events, each beside the kind of object that it belongs to. */
 export const AuditEventType = {
   CERT_REQUEST_CREATED: 'certificate request',
   CERT_REQUEST_EMAIL_VERIFIED: 'certificate request',
@@ -41,4 +42,6 @@ export const AuditEventType = {
   CONNECTION_FAILED: 'provider, CA',
   CRL_ISSUED: 'provider, CA',
 } as const satisfies Enumeration
+
+/** A kind of audit event. */
 export type AuditEventType = keyof typeof AuditEventType

@@ -1,42 +1,36 @@
 // The alias of end entities at their first issue (contract 5.3).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { comparable } from '../domain/end-entity-rules.ts'
+import { takeKeyedLocks } from './lock.ts'
 
-/** An end entity without an alias, and the one that it would get. */
-export interface AliasWish {
+/** The alias that an end entity without one is to get. */
+export interface NewAlias {
+  /** The id of the end entity. */
   readonly id: string
   readonly realmId: string
   readonly alias: string
 }
 
-const keyOf = ({ realmId, alias }: AliasWish): string => `alias/${realmId}/${comparable(alias)}`
+const keyOf = ({ realmId, alias }: NewAlias): string => `alias/${realmId}/${comparable(alias)}`
 
-/** The first wish of each end entity, and of those for the same alias of a realm the first. */
-const withoutRivals = (wishes: readonly AliasWish[]): AliasWish[] => {
-  const byEntity = new Map(wishes.toReversed().map(wish => [wish.id, wish]))
-  const byAlias = new Map([...byEntity.values()].map(wish => [keyOf(wish), wish]))
+/** The first alias for each end entity, and of those that are equal within a realm the first. */
+const withoutRivals = (aliases: readonly NewAlias[]): NewAlias[] => {
+  const byEntity = new Map(aliases.toReversed().map(one => [one.id, one]))
+  const byAlias = new Map([...byEntity.values()].map(one => [keyOf(one), one]))
   return [...byAlias.values()]
 }
 
-/** Locks in one order, so that two transactions never wait for each other in a ring. */
-const lock = (em: EntityManager, wishes: readonly AliasWish[]): Promise<unknown> =>
-  em.execute(
-    `select pg_advisory_xact_lock(key) from
-       (select distinct hashtextextended(text, 11) as key from jsonb_array_elements_text(?::jsonb) as text order by key) as keys`,
-    [JSON.stringify(wishes.map(keyOf))],
-  )
-
 /** Sets aliases where they are empty and no other end entity of the realm has them; else all stays as it is. */
-export const setAliases = async (em: EntityManager, all: readonly AliasWish[]): Promise<void> => {
-  const wishes = withoutRivals(all)
-  if (wishes.length === 0) return
-  await lock(em, wishes)
+export const setAliases = async (em: EntityManager, all: readonly NewAlias[], now: Date): Promise<void> => {
+  const aliases = withoutRivals(all)
+  if (aliases.length === 0) return
+  await takeKeyedLocks(em, 'ALIAS', aliases.map(keyOf))
   await em.execute(
-    `update end_entity set alias = wish.alias, version = version + 1, last_modified_date = now()
-       from jsonb_to_recordset(?::jsonb) as wish(id uuid, "realmId" uuid, alias text)
-      where end_entity.id = wish.id and end_entity.alias is null and not exists (
+    `update end_entity set alias = given.alias, version = version + 1, last_modified_date = ?
+       from jsonb_to_recordset(?::jsonb) as given(id uuid, "realmId" uuid, alias text)
+      where end_entity.id = given.id and end_entity.alias is null and not exists (
         select 1 from end_entity other
-         where other.realm_id = wish."realmId" and comparable(other.alias) = comparable(wish.alias) and not other.archived)`,
-    [JSON.stringify(wishes)],
+         where other.realm_id = given."realmId" and comparable(other.alias) = comparable(given.alias) and not other.archived)`,
+    [now, JSON.stringify(aliases)],
   )
 }

@@ -1,7 +1,8 @@
-// Questions about grants beyond one place: anything within a realm, anywhere at all, everything of one principal.
+// Queries about grants beyond one place: anything within a realm, anywhere at all, everything of one principal.
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
 import { hasWay, type Grants, type Place, type Right, type Scope } from '../domain/permissions.ts'
 import { alias } from './lists/search.ts'
+import { takeLock } from './lock.ts'
 
 /** The tables whose rows hang in a realm, by the scope of their grants. */
 const tables = {
@@ -41,8 +42,8 @@ const heldAnywhere = async (em: EntityManager, principalId: string) => {
   return new Map(rows.map(({ scope, permissions }) => [scope, new Set(permissions)]))
 }
 
-/** Adds what a right asks beyond these places: grants on anything in their realms, and on any realm or policy. */
-export const lookFurther = async (
+/** Adds what a right needs beyond these places: grants on anything in their realms, and on any realm or policy. */
+export const loadWiderGrants = async (
   em: EntityManager,
   grants: Grants,
   { right, places }: { right: Right; places: readonly Place[] },
@@ -132,8 +133,8 @@ export const findPrincipals = (em: EntityManager, ids: readonly string[]): Promi
     [`{${ids.join(',')}}`, `{${ids.join(',')}}`],
   )
 
-/** More who could hand something out are not looked for. */
-const mostGivers = 1000
+/** No more principals that could give a permission are searched for. */
+const maxGivers = 1000
 
 /** The enabled principals that may change grants at a place: holders of ADMIN, and of UPDATE on its realm. */
 export const findGivers = async (em: EntityManager, { REALM }: Place): Promise<string[]> => {
@@ -143,14 +144,14 @@ export const findGivers = async (em: EntityManager, { REALM }: Place): Promise<s
           or (g.scope = 'REALM' and g.resource_id = ?::uuid and 'UPDATE' = any(g.permissions)))
         and (exists (select 1 from app_user u where u.id = g.principal_id and u.enabled)
           or exists (select 1 from api_client c where c.id = g.principal_id and c.enabled)) limit ?`,
-    [REALM ?? null, mostGivers],
+    [REALM ?? null, maxGivers],
   )
   return rows.map(({ id }) => id)
 }
 
-/** Locks the question who holds ADMIN for the running transaction, and answers the enabled holders. */
+/** Answers the enabled holders of ADMIN, and keeps others from changing who they are until the transaction ends. */
 export const enabledAdmins = async (em: EntityManager): Promise<string[]> => {
-  await em.execute('select pg_advisory_xact_lock(7234003)')
+  await takeLock(em, 'ADMIN')
   const rows = await em.execute<{ id: string }[]>(
     `select g.principal_id as id from permission_grant g where g.scope = 'GLOBAL' and 'ADMIN' = any(g.permissions)
       and (exists (select 1 from app_user u where u.id = g.principal_id and u.enabled)

@@ -1,14 +1,13 @@
 // The one transaction that keeps what a certificate import brings: all of it or nothing (contract 7.2, 10.4, 11.1).
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { AuditEventType } from '../domain/audit.ts'
 import { nameOf, type EndEntityFields } from '../domain/end-entity-rules.ts'
-import { AuditEvent } from './rows/audit-event.ts'
+import { recordMany, type Fact } from './audit.ts'
 import { Ca } from './rows/ca.ts'
 import { CertRequest } from './rows/cert-request.ts'
 import { Certificate } from './rows/certificate.ts'
-import { certificateColumns, type CertificateFacts } from './certificate-row.ts'
+import { caColumns, certificateColumns, type CertificateFacts } from './certificate-row.ts'
 import { EndEntity } from './rows/end-entity.ts'
-import { grant } from './grant.ts'
+import { grantCreator } from './grant.ts'
 import { insertRows } from './insert-rows.ts'
 import type { Policy } from './rows/policy.ts'
 import { actor, stampOf } from './rows/stamp.ts'
@@ -51,21 +50,11 @@ type RowStamp = ReturnType<typeof stampOf>
 const caRow = ({ id, filename, issuerCaId, certificate }: NewCa, stamp: RowStamp) => ({
   id,
   ...stamp,
-  name: certificate.subjectCommonName && Array.from(certificate.subjectCommonName).slice(0, 255).join(''),
   filename,
-  subjectDn: certificate.subjectDn,
-  subjectCommonName: certificate.subjectCommonName,
-  issuerDn: certificate.issuerDn,
-  issuerCommonName: certificate.issuerCommonName,
-  serialNumber: certificate.serialNumber,
-  fingerprint: certificate.fingerprint,
-  validNotBefore: certificate.validNotBefore,
-  validNotAfter: certificate.validNotAfter,
-  publicKeyAlgorithm: certificate.cryptoAlgorithm ?? ('RSA' as const),
+  ...caColumns(certificate),
   issuerCaId,
   root: certificate.selfSigned,
   trusted: false,
-  der: certificate.der,
 })
 
 const placeOf = ({ id, realmId }: Policy) => ({ policyId: id, realmId })
@@ -103,54 +92,46 @@ interface Kept extends NewCertificate {
   readonly certRequestId: string
 }
 
-const factsOf = ({ policy, endEntities, cas }: Import, kept: readonly Kept[]) => {
-  const fact = (eventType: AuditEventType, objectId: string, what: string) => ({ eventType, objectId, what })
-  const inRealm = { realmId: policy.realmId, certificateId: null }
+const factsOf = ({ policy, endEntities, cas }: Import, kept: readonly Kept[]): Fact[] => {
+  const { realmId } = policy
   const under = `under policy ${policy.name}`
   return [
-    ...cas.map(({ id, certificate }) => ({
-      ...fact('ENTITY_CREATED', id, `CA record ${certificate.subjectDn} of an imported chain created`),
-      realmId: null,
-      certificateId: null,
+    ...cas.map(({ id, certificate: { subjectDn } }) => ({
+      type: 'ENTITY_CREATED' as const,
+      objectId: id,
+      what: `CA record ${subjectDn} of an imported chain created`,
     })),
     ...endEntities.map(({ id, fields }) => ({
-      ...fact('ENTITY_CREATED', id, `End entity ${nameOf(fields)} of an import created`),
-      ...inRealm,
+      type: 'ENTITY_CREATED' as const,
+      objectId: id,
+      realmId,
+      what: `End entity ${nameOf(fields)} of an import created`,
     })),
     ...kept.map(({ id, certRequestId }) => ({
-      ...fact('CERT_REQUEST_CREATED', certRequestId, `Certificate request of an imported certificate ${under} created`),
-      ...inRealm,
+      type: 'CERT_REQUEST_CREATED' as const,
+      objectId: certRequestId,
+      realmId,
       certificateId: id,
+      what: `Certificate request of an imported certificate ${under} created`,
     })),
     ...kept.map(({ id, certificate: { subjectDn, serialNumber } }) => ({
-      ...fact('CERTIFICATE_IMPORTED', id, `Certificate ${subjectDn || serialNumber} ${under} imported`),
-      ...inRealm,
+      type: 'CERTIFICATE_IMPORTED' as const,
+      objectId: id,
+      realmId,
       certificateId: id,
+      what: `Certificate ${subjectDn || serialNumber} ${under} imported`,
     })),
   ]
 }
 
-const recordAll = (em: EntityManager, brought: Import, { kept, now }: { kept: readonly Kept[]; now: Date }) => {
-  const { id, type, name } = actor(em)
-  const rows = factsOf(brought, kept).map(({ what, ...fact }) => ({
-    ...fact,
-    eventDescription: `${what} by ${name}`,
-    principalId: id,
-    principalType: type,
-    occurredDate: now,
-  }))
-  return insertRows(em, AuditEvent, rows)
-}
+const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id)
 
-/** Gives the importer what contract 7.2 says of each kind. */
-const giveGrants = async (em: EntityManager, { endEntities }: Import, kept: readonly Kept[]): Promise<void> => {
+const grantImporter = async (em: EntityManager, { endEntities }: Import, kept: readonly Kept[]): Promise<void> => {
   const { id } = actor(em)
-  const own = ['READ', 'UPDATE', 'DELETE']
-  const idsOf = (rows: readonly { id: string }[]) => rows.map(row => row.id)
-  await grant(em, id, { scope: 'END_ENTITY', resourceIds: idsOf(endEntities), permissions: own })
   const requestIds = kept.map(({ certRequestId }) => certRequestId)
-  await grant(em, id, { scope: 'CERT_REQUEST', resourceIds: requestIds, permissions: own })
-  await grant(em, id, { scope: 'CERTIFICATE', resourceIds: idsOf(kept), permissions: ['READ', 'REVOKE'] })
+  await grantCreator(em, id, { scope: 'END_ENTITY', resourceIds: idsOf(endEntities) })
+  await grantCreator(em, id, { scope: 'CERT_REQUEST', resourceIds: requestIds })
+  await grantCreator(em, id, { scope: 'CERTIFICATE', resourceIds: idsOf(kept) })
 }
 
 /** Stores an import in the running transaction, all of it, and answers the rows of its certificates. */
@@ -175,7 +156,7 @@ export const storeImport = async (em: EntityManager, brought: Import, now: Date)
     kept.map(one => requestRow(policy, one, stamp)),
   )
   await insertRows(em, Certificate, rows)
-  await giveGrants(em, brought, kept)
-  await recordAll(em, brought, { kept, now })
+  await grantImporter(em, brought, kept)
+  await recordMany(em, factsOf(brought, kept), { now })
   return rows.map(row => ({ ...row, version: 1 }))
 }

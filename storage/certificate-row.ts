@@ -1,4 +1,4 @@
-// The columns of a certificate's row that its octets alone decide, for issued and imported ones alike.
+// The columns of certificate and CA rows that the octets of the certificate alone decide, issued or imported.
 import type { CryptoAlgorithm } from '../domain/enums.ts'
 import type { SubjectAlternativeName } from './rows/certificate.ts'
 
@@ -49,20 +49,37 @@ export const certificateColumns = (certificate: CertificateFacts, publicKeyHash:
   selfSigned: certificate.selfSigned,
 })
 
+const maxCaNameLength = 255
+
+/** The columns of a CA; its name is the common name, as far as it fits. */
+export const caColumns = (certificate: CertificateFacts) => ({
+  name: certificate.subjectCommonName && Array.from(certificate.subjectCommonName).slice(0, maxCaNameLength).join(''),
+  subjectDn: certificate.subjectDn,
+  subjectCommonName: certificate.subjectCommonName,
+  issuerDn: certificate.issuerDn,
+  issuerCommonName: certificate.issuerCommonName,
+  serialNumber: certificate.serialNumber,
+  fingerprint: certificate.fingerprint,
+  validNotBefore: certificate.validNotBefore,
+  validNotAfter: certificate.validNotAfter,
+  publicKeyAlgorithm: certificate.cryptoAlgorithm ?? ('RSA' as const),
+  der: certificate.der,
+})
+
 /** Whether PostgreSQL can hold a text: it takes neither NUL nor half of a surrogate pair. */
 export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
-const most = { der: 256 * 1024, serialNumber: 40, namedCurve: 32, signatureAlgorithm: 64 } as const
+const max = { der: 256 * 1024, serialNumber: 40, namedCurve: 32, signatureAlgorithm: 64 } as const
 
 const hasStorableDates = ({ validNotBefore, validNotAfter }: CertificateFacts): boolean =>
   validNotBefore.getUTCFullYear() > 0 && validNotAfter.getUTCFullYear() > 0
 
-/** Whether the columns can hold what a stranger has put into a certificate. */
+/** Whether the columns can hold a certificate that was issued elsewhere. */
 export const isStorable = (certificate: CertificateFacts): boolean =>
-  certificate.der.length <= most.der &&
-  certificate.serialNumber.length <= most.serialNumber &&
-  (certificate.namedCurve ?? '').length <= most.namedCurve &&
-  certificate.signatureAlgorithm.length <= most.signatureAlgorithm &&
+  certificate.der.length <= max.der &&
+  certificate.serialNumber.length <= max.serialNumber &&
+  (certificate.namedCurve ?? '').length <= max.namedCurve &&
+  certificate.signatureAlgorithm.length <= max.signatureAlgorithm &&
   hasStorableDates(certificate) &&
   [
     certificate.subjectDn,

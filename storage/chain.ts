@@ -3,8 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../domain/failure.ts'
 import { Ca } from './rows/ca.ts'
 
-/** Longer chains do not exist in practice; the bound ends a ring that a bad import could make. */
-const longest = 10
+/** Longer chains do not exist in practice; the bound ends a cycle that a bad import could make. */
+const maxLength = 10
 
 /** What the records know of the CAs above a certificate, issuing CA first. */
 export interface Chain {
@@ -22,7 +22,7 @@ const above = ({ root, issuerCaId }: Ca): Id => (root ? null : issuerCaId)
 const chainFrom = (cas: ReadonlyMap<string, Ca>, issuerCaId: Id): Chain => {
   const issuers: Ca[] = []
   let next = cas.get(issuerCaId ?? '')
-  while (next && issuers.length < longest) {
+  while (next && issuers.length < maxLength) {
     issuers.push(next)
     next = cas.get(above(next) ?? '')
   }

@@ -1,20 +1,69 @@
-// Taking certificate requests for a run: at most one run has a request at a time (contract 4.2).
+// Claims of runs on certificate requests: at most one run has a request at a time (contract 4.2).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertRequestStatus } from '../domain/enums.ts'
 
-/** Takes those of the requests that no run has and that are in one of the states; answers what it got. */
+/** Which requests a run claims: those in one of the states. */
+export interface Claim {
+  readonly ids: readonly string[]
+  readonly states: readonly CertRequestStatus[]
+  readonly now: Date
+}
+
+const idsOf = (rows: readonly { readonly id: string }[]): ReadonlySet<string> => new Set(rows.map(({ id }) => id))
+
+/** Claims those of the requests that no run has; answers which. */
 export const claimRequests = async (
   em: EntityManager,
   runId: string,
-  { ids, states }: { ids: readonly string[]; states: readonly CertRequestStatus[] },
+  { ids, states, now }: Claim,
 ): Promise<ReadonlySet<string>> => {
   const rows = await em.execute<{ id: string }[]>(
-    `update cert_request set run_id = ?, run_since = now()
+    `update cert_request set run_id = ?, run_since = ?
       where id = any(?::uuid[]) and run_id is null and not archived and cert_request_status = any(?::text[])
       returning id`,
-    [runId, `{${ids.join(',')}}`, `{${states.join(',')}}`],
+    [runId, now, `{${ids.join(',')}}`, `{${states.join(',')}}`],
   )
-  return new Set(rows.map(({ id }) => id))
+  return idsOf(rows)
+}
+
+/** The certificates that a run has signed, by the id of their request, and whether a synchronous call has to deliver them. */
+export interface Signed {
+  readonly certificateIds: ReadonlyMap<string, string>
+  readonly undelivered: boolean
+  readonly now: Date
+}
+
+/** Makes those requests ISSUED that the run still has, ends its claim on them and answers which; the service did it. */
+export const markIssued = async (
+  em: EntityManager,
+  runId: string,
+  { certificateIds, undelivered, now }: Signed,
+): Promise<ReadonlySet<string>> => {
+  if (certificateIds.size === 0) return new Set()
+  const rows = await em.execute<{ id: string }[]>(
+    `update cert_request r set cert_request_status = 'ISSUED', certificate_id = x.certificate_id, run_id = null,
+            run_since = null, undelivered = ?, version = version + 1, last_modified_by = null,
+            last_modified_by_type = 'SYSTEM', last_modified_date = ?
+       from jsonb_to_recordset(?::jsonb) as x(id uuid, certificate_id uuid)
+      where r.id = x.id and r.run_id = ? and r.cert_request_status = 'APPROVED' and not r.archived
+      returning r.id`,
+    [
+      undelivered,
+      now,
+      JSON.stringify([...certificateIds].map(([id, certificate_id]) => ({ id, certificate_id }))),
+      runId,
+    ],
+  )
+  return idsOf(rows)
+}
+
+/** Ends the claim of a run on those of the requests that it still has. */
+export const releaseRequests = async (em: EntityManager, runId: string, ids: readonly string[]): Promise<void> => {
+  if (ids.length === 0) return
+  await em.execute('update cert_request set run_id = null, run_since = null where id = any(?::uuid[]) and run_id = ?', [
+    `{${ids.join(',')}}`,
+    runId,
+  ])
 }
 
 /** Marks certificates as delivered; answers the requests whose certificate no call had delivered before. */
@@ -23,5 +72,5 @@ export const deliver = async (em: EntityManager, ids: readonly string[]): Promis
     'update cert_request set undelivered = false where id = any(?::uuid[]) and undelivered returning id',
     [`{${ids.join(',')}}`],
   )
-  return new Set(rows.map(({ id }) => id))
+  return idsOf(rows)
 }

@@ -16,7 +16,7 @@ const columns = {
 /** A strategy that looks end entities up by what names them. */
 export type LookupStrategy = keyof typeof columns
 
-/** Which end entities are looked at. */
+/** Which end entities are searched. */
 export interface LookupScope {
   readonly realmId: string
   readonly archived: boolean
@@ -27,7 +27,7 @@ const idsBy = async (
   column: string,
   { realmId, archived, keys }: LookupScope & { keys: readonly string[] },
 ): Promise<Map<string, string[]>> => {
-  // Keys come from requests of strangers as well; PostgreSQL would refuse the whole question for what no row can hold.
+  // Keys may come from untrusted PKCS#10 requests; PostgreSQL would refuse the whole query for text that no row can hold.
   const storable = [...new Set(keys)].filter(isStorableText)
   const rows = await em.execute<{ key: string; id: string }[]>(
     `select wanted.key, ee.id from jsonb_array_elements_text(?::jsonb) as wanted(key)

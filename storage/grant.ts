@@ -1,5 +1,6 @@
-// Grants in the database: loading what matters for a question, giving and replacing.
+// Grants in the database: loading those that matter for a decision, adding and replacing them.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { creatorGrants } from '../domain/creator-grants.ts'
 import type { GlobalPermission } from '../domain/permission-enums.ts'
 import type { Grants, Place, Scope } from '../domain/permissions.ts'
 import { PermissionGrant } from './rows/permission-grant.ts'
@@ -11,7 +12,7 @@ const idsOf = (places: readonly Place[]): string[] => [
   ...new Set(places.flatMap(place => keys.map(key => place[key]).filter(id => id !== undefined))),
 ]
 
-/** Loads the global grants of a principal and those on these places; `lookFurther` of authorization.ts adds the rest. */
+/** Loads the global grants of a principal and those on these places; `loadWiderGrants` of authorization.ts adds the rest. */
 export const loadGrants = async (
   em: EntityManager,
   principalId: string,
@@ -34,13 +35,13 @@ const grantsIn = (principalId: string, rows: readonly GrantRow[]): Grants => {
     principalId,
     global: (held.get(`GLOBAL/${principalId}`) ?? nothing) as ReadonlySet<GlobalPermission>,
     on: (scope, id) => held.get(`${scope}/${id}`) ?? nothing,
-    // Nothing further is known until somebody looks.
+    // Only `loadWiderGrants` knows more.
     within: () => false,
     anywhere: () => nothing,
   }
 }
 
-/** The same for several principals. */
+/** Loads the same for several principals. */
 export const loadGrantsOfAll = async (
   em: EntityManager,
   principalIds: readonly string[],
@@ -77,15 +78,28 @@ export const grant = async (
   )
 }
 
-/** Gives permissions on a resource that is being made: the flush that makes it writes them as well. */
-export const grantNew = (
+/** Grants the creator of resources of one scope what contract 7.2 says; the service itself is granted nothing. */
+export const grantCreator = (
   em: EntityManager,
-  principalId: string,
-  { scope, resourceId, permissions }: { scope: Scope; resourceId: string; permissions: readonly string[] },
-): void => void em.create(PermissionGrant, { principalId, scope, resourceId, permissions: [...permissions] })
+  creatorId: string | null,
+  { scope, resourceIds }: { scope: Scope; resourceIds: readonly string[] },
+): Promise<void> => grant(em, creatorId, { scope, resourceIds, permissions: creatorGrants[scope] })
 
-/** The permissions that one resource shall have for a principal. */
-export interface GrantWish {
+/** Grants the same on a resource that is not stored yet: the flush that stores it writes the grant as well. */
+export const grantCreatorAtFlush = (
+  em: EntityManager,
+  creatorId: string,
+  { scope, resourceId }: { scope: Scope; resourceId: string },
+): void =>
+  void em.create(PermissionGrant, {
+    principalId: creatorId,
+    scope,
+    resourceId,
+    permissions: [...creatorGrants[scope]],
+  })
+
+/** The permissions that a principal is to hold on one resource. */
+export interface ResourceGrant {
   readonly id: string
   readonly permissions: readonly string[]
 }
@@ -94,16 +108,16 @@ export interface GrantWish {
 export const replaceGrants = async (
   em: EntityManager,
   principalId: string,
-  { scope, wishes }: { scope: Scope | 'GLOBAL'; wishes: readonly GrantWish[] },
+  { scope, grants }: { scope: Scope | 'GLOBAL'; grants: readonly ResourceGrant[] },
 ): Promise<void> => {
-  const taken = wishes.filter(({ permissions }) => permissions.length === 0).map(({ id }) => id)
-  const given = wishes.filter(({ permissions }) => permissions.length > 0)
-  if (taken.length > 0) await em.nativeDelete(PermissionGrant, { principalId, scope, resourceId: { $in: taken } })
+  const removed = grants.filter(({ permissions }) => permissions.length === 0).map(({ id }) => id)
+  const kept = grants.filter(({ permissions }) => permissions.length > 0)
+  if (removed.length > 0) await em.nativeDelete(PermissionGrant, { principalId, scope, resourceId: { $in: removed } })
   await em.execute(
     `insert into permission_grant (principal_id, scope, resource_id, permissions)
-     select ?, ?, (wish->>'id')::uuid, array(select jsonb_array_elements_text(wish->'permissions'))
-       from jsonb_array_elements(?::jsonb) as wish
+     select ?, ?, (kept->>'id')::uuid, array(select jsonb_array_elements_text(kept->'permissions'))
+       from jsonb_array_elements(?::jsonb) as kept
      on conflict (principal_id, scope, resource_id) do update set permissions = excluded.permissions`,
-    [principalId, scope, JSON.stringify(given)],
+    [principalId, scope, JSON.stringify(kept)],
   )
 }

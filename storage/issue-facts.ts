@@ -1,18 +1,18 @@
 // What issuing asks the records about certificates that exist already.
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-/** The notAfter of the latest ACTIVE certificate of each end entity under one policy. */
+/** The notAfter of the latest certificate of each end entity that is ACTIVE now under one policy. */
 export const latestActive = async (
   em: EntityManager,
   policyId: string,
-  endEntityIds: readonly string[],
+  { endEntityIds, now }: { readonly endEntityIds: readonly string[]; readonly now: Date },
 ): Promise<ReadonlyMap<string, Date>> => {
   const rows = await em.execute<{ id: string; latest: string | Date }[]>(
     `select end_entity_id as id, max(valid_not_after) as latest from certificate
       where policy_id = ? and end_entity_id = any(?::uuid[]) and revocation_date is null
-        and valid_not_after >= now() and not archived
+        and valid_not_after >= ? and not archived
       group by end_entity_id`,
-    [policyId, `{${endEntityIds.join(',')}}`],
+    [policyId, `{${endEntityIds.join(',')}}`, now],
   )
   return new Map(rows.map(({ id, latest }) => [id, new Date(latest)]))
 }

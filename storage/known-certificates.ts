@@ -1,11 +1,6 @@
 // What certificate imports ask the records: which certificates and CAs are known, in one query for all (contract 10.4).
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-/** Makes imports take turns until the transaction ends, so that each sees what the one before it has stored. */
-export const awaitTurn = async (em: EntityManager): Promise<void> => {
-  await em.execute('select pg_advisory_xact_lock(7234004)')
-}
-
 /** Where a certificate is known already. */
 export interface KnownCertificate {
   readonly id: string

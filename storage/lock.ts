@@ -1,6 +1,47 @@
-// Taking a row for the rest of the transaction.
+// Locks that are held until the transaction ends: rows, and the advisory locks of PostgreSQL by name.
 import { LockMode, type EntityClass, type EntityManager } from '@mikro-orm/postgresql'
 
-/** Reads a row that exists and keeps others from changing it until the transaction ends. */
+/** The numbers of the locks that exist once; every running version shares them. */
+const numbers = {
+  /** One process brings the schema up to date. */
+  MIGRATION: 7234001,
+  /** One process makes what the first start makes. */
+  FIRST_START: 7234002,
+  /** Who holds ADMIN is asked and changed by one transaction at a time. */
+  ADMIN: 7234003,
+  /** Each import sees what the one before it has stored. */
+  IMPORT: 7234004,
+} as const
+
+/** The hash seeds of the locks that exist once for each key; they keep equal keys of different kinds apart. */
+const seeds = {
+  /** The key is the subject or client id of a token: one call makes the record of a principal. */
+  PRINCIPAL: 7,
+  /** The key is a realm and an alias: two end entities never get the same one. */
+  ALIAS: 11,
+  /** The key is a policy and an end entity: one transaction at a time stores certificates that have to be unique. */
+  ACTIVE_CERTIFICATE: 12,
+} as const
+
+/** Waits for the advisory lock with this name. */
+export const takeLock = async (em: EntityManager, name: keyof typeof numbers): Promise<void> => {
+  await em.execute('select pg_advisory_xact_lock(?)', [numbers[name]])
+}
+
+/** Waits for the advisory locks of these keys, in one order for all transactions, so that they cannot deadlock. */
+export const takeKeyedLocks = async (
+  em: EntityManager,
+  name: keyof typeof seeds,
+  keys: readonly string[],
+): Promise<void> => {
+  if (keys.length === 0) return
+  await em.execute(
+    `select pg_advisory_xact_lock(key) from
+       (select distinct hashtextextended(text, ?) as key from jsonb_array_elements_text(?::jsonb) as text order by key) as keys`,
+    [seeds[name], JSON.stringify(keys)],
+  )
+}
+
+/** Reads a row that exists and keeps others from changing it. */
 export const lockRow = <T extends { id: string }>(em: EntityManager, entity: EntityClass<T>, id: string): Promise<T> =>
   em.findOneOrFail(entity, { id } as never, { lockMode: LockMode.PESSIMISTIC_WRITE }) as Promise<T>

@@ -1,8 +1,9 @@
-// The items of orders: how they end.
+// The items of orders: which may be issued, how they end, and how many stand how.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../domain/enums.ts'
 import type { ApiError } from '../domain/failure.ts'
-import { record } from './rows/audit-event.ts'
+import type { PageRequest } from '../domain/search.ts'
+import { record } from './audit.ts'
 import type { CertRequest } from './rows/cert-request.ts'
 import { OrderItem } from './rows/certificate-order.ts'
 
@@ -64,6 +65,40 @@ export const readyItems = async (
       where i.order_id = ? and ${within.sql} and i.status = 'RUNNING' and r.cert_request_status in ('APPROVED', 'ISSUED')
       order by i.position`,
     [orderId, ...within.values],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** How many items of an order are in each state; a state without items has no entry. */
+export const countItems = async (em: EntityManager, orderId: string): Promise<ReadonlyMap<OrderStatus, number>> => {
+  const rows = await em.execute<{ status: OrderStatus; count: string }[]>(
+    'select status, count(*) as count from order_item where order_id = ? group by status',
+    [orderId],
+  )
+  return new Map(rows.map(({ status, count }) => [status, Number(count)]))
+}
+
+/** What items can be sorted by; the audit columns are those of the order and alike for all of them. */
+const sortable: Readonly<Record<string, string>> = {
+  certRequestId: 'i.cert_request_id',
+  status: 'i.status',
+  certRequestStatus: 'r.cert_request_status',
+  certificateId: `case when i.status = 'COMPLETED' then r.certificate_id end`,
+}
+
+/** The certificate request ids of one page of items; unless sorted otherwise, by position. */
+export const findItemIds = async (
+  em: EntityManager,
+  orderId: string,
+  { page, size, sort }: PageRequest,
+): Promise<string[]> => {
+  const order = sort
+    .filter(({ property }) => property in sortable)
+    .map(({ property, descending }) => `${sortable[property]} ${descending ? 'desc' : 'asc'} nulls last`)
+  const rows = await em.execute<{ id: string }[]>(
+    `select r.id from order_item i join cert_request r on r.id = i.cert_request_id where i.order_id = ?
+      order by ${[...order, 'i.position'].join(', ')} limit ? offset ?`,
+    [orderId, size, page * size],
   )
   return rows.map(({ id }) => id)
 }

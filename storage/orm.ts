@@ -1,6 +1,7 @@
 // The one place that knows all entities and how to reach the database.
 import { MikroORM } from '@mikro-orm/postgresql'
 import { Migrator } from '@mikro-orm/migrations'
+import { takeLock } from './lock.ts'
 import { ApiClient } from './rows/api-client.ts'
 import { AuditEvent } from './rows/audit-event.ts'
 import { Ca } from './rows/ca.ts'
@@ -37,19 +38,22 @@ const entities = [
   User,
 ]
 
+/** How the database is reached. */
 export interface StorageOptions {
   /** `postgresql://user:password@host:port/database` */
   readonly url: string
-  /** The most connections that this process holds. */
+  /** At most so many connections are open; 10 unless stated. */
   readonly connections?: number
+  /** What rows are dated by; the clock of the machine unless stated. */
+  readonly clock?: () => Date
 }
 
-/** Opens the storage; `up` of `migrate` brings the schema to the present. */
-export const openStorage = ({ url, connections = 10 }: StorageOptions): Promise<MikroORM> =>
+/** Opens the storage; `migrate` brings its schema up to date. */
+export const openStorage = ({ url, connections = 10, clock = () => new Date() }: StorageOptions): Promise<MikroORM> =>
   MikroORM.init({
     clientUrl: url,
     entities,
-    subscribers: [new Stamp()],
+    subscribers: [new Stamp(clock)],
     extensions: [Migrator],
     pool: { min: 0, max: connections },
     migrations: {
@@ -64,10 +68,15 @@ export const openStorage = ({ url, connections = 10 }: StorageOptions): Promise<
     debug: false,
   })
 
-/** Brings the schema to the present; several processes may call it at once. */
+/** Resolves when PostgreSQL answers, else rejects. */
+export const checkConnection = async (orm: MikroORM): Promise<void> => {
+  await orm.em.fork().execute('select 1')
+}
+
+/** Brings the schema up to date; several processes may call it at once. */
 export const migrate = async (orm: MikroORM): Promise<void> => {
   await orm.em.fork().transactional(async em => {
-    await em.execute('select pg_advisory_xact_lock(7234001)')
+    await takeLock(em, 'MIGRATION')
     await orm.migrator.up()
   })
 }

@@ -1,7 +1,8 @@
 // Users and API clients as the caller of an operation: found by what the token says, or made without any grant.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { record } from './audit.ts'
+import { takeKeyedLocks } from './lock.ts'
 import { ApiClient } from './rows/api-client.ts'
-import { record } from './rows/audit-event.ts'
 import { User } from './rows/user.ts'
 
 /** What a valid token tells of its subject (contract 1.5). */
@@ -46,7 +47,7 @@ const findPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<Know
 const createPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<void> => {
   await em.transactional(async fork => {
     const key = facts.kind === 'USER' ? facts.subject : facts.clientId
-    await fork.execute('select pg_advisory_xact_lock(hashtextextended(?, 7))', [key])
+    await takeKeyedLocks(fork, 'PRINCIPAL', [key])
     if (await findPrincipal(fork, facts)) return
     const made =
       facts.kind === 'USER'

@@ -33,7 +33,7 @@ export class Settings {
     return this.#values.get(key) ?? settings[key].default
   }
 
-  /** Forgets what was read, so that the next question sees the present. */
+  /** Forgets what was read, so that the next call reads the stored values. */
   forget(): void {
     this.#readAt = -Infinity
   }

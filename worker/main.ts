@@ -58,8 +58,10 @@ const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERR
 
 const logger = new DefaultLogger('WARN', ({ level, message, meta }) => log[levels[level]]({ meta }, message))
 
+const clock = () => new Date()
+
 const connect = async () => {
-  const orm = await openStorage({ url: config.DATABASE_URL, connections: 20 })
+  const orm = await openStorage({ url: config.DATABASE_URL, connections: 20, clock })
   await migrate(orm)
   const connection = await NativeConnection.connect({
     address: config.TEMPORAL_ADDRESS,
@@ -78,7 +80,7 @@ const start = async () => {
     seal: new Seal(config.MASTER_KEYS),
     settings: new Settings(orm.em),
     runs: createRuns(client, config.TEMPORAL_TASK_QUEUE),
-    clock: () => new Date(),
+    clock,
     baseUrl: config.BASE_URL,
   }
   if (await firstStart(services, firstAdmins(config)))

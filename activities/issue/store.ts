@@ -3,16 +3,19 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { strategyKey } from '../../domain/end-entity-rules.ts'
 import { apiErrors } from '../../domain/failure.ts'
+import { system } from '../../domain/principal.ts'
 import { publicKeyHash } from '../../pki/keys/request-key.ts'
-import { AuditEvent, record } from '../../storage/rows/audit-event.ts'
+import { record, recordMany, type Fact } from '../../storage/audit.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { certificateColumns } from '../../storage/certificate-row.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
-import { grant } from '../../storage/grant.ts'
+import { markIssued, releaseRequests } from '../../storage/claims.ts'
+import { grantCreator } from '../../storage/grant.ts'
 import { setAliases } from '../../storage/aliases.ts'
 import { endItems, type ItemEnd } from '../../storage/order-items.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { isOrder } from '../../workflows/ids.ts'
+import type { Seal } from '../../storage/seal.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import type { Services } from '../services.ts'
 import type { Issued, ReadyRequest } from './sign.ts'
@@ -28,24 +31,17 @@ interface Stored extends Issued {
   readonly privateKeyId: string | null
 }
 
-/** Takes the requests that still wait for this run; a run that was overtaken stores nothing. */
-const claim = async (em: EntityManager, runId: string, issued: readonly Issued[]): Promise<ReadonlySet<string>> => {
-  if (issued.length === 0) return new Set()
-  const rows = await em.execute<{ id: string }[]>(
-    `update cert_request r set cert_request_status = 'ISSUED', certificate_id = x.certificate_id, run_id = null,
-            run_since = null, undelivered = ?, version = version + 1, last_modified_by = null,
-            last_modified_by_type = 'SYSTEM', last_modified_date = now()
-       from jsonb_to_recordset(?::jsonb) as x(id uuid, certificate_id uuid)
-      where r.id = x.id and r.run_id = ? and r.cert_request_status = 'APPROVED' and not r.archived
-      returning r.id`,
-    [
-      !isOrder(runId),
-      JSON.stringify(issued.map(({ request, certificateId }) => ({ id: request.id, certificate_id: certificateId }))),
-      runId,
-    ],
-  )
-  return new Set(rows.map(({ id }) => id))
-}
+/** Makes the requests ISSUED that the run still has; a run that was overtaken stores nothing. */
+const claim = (
+  em: EntityManager,
+  runId: string,
+  { issued, now }: { issued: readonly Issued[]; now: Date },
+): Promise<ReadonlySet<string>> =>
+  markIssued(em, runId, {
+    certificateIds: new Map(issued.map(({ request, certificateId }) => [request.id, certificateId])),
+    undelivered: !isOrder(runId),
+    now,
+  })
 
 const stampOf = ({ request }: ReadyRequest, now: Date) => ({
   createdBy: request.createdBy ?? null,
@@ -69,34 +65,29 @@ const rowOf = (stored: Stored, now: Date) => ({
   keyPairMode: stored.request.keyPairMode,
 })
 
-const eventOf = ({ request, certificate, certificateId }: Issued, now: Date) => ({
-  eventType: 'CERTIFICATE_ISSUED' as const,
+const factOf = ({ request, certificate, certificateId }: Issued): Fact => ({
+  type: 'CERTIFICATE_ISSUED',
   objectId: certificateId,
   realmId: request.realmId,
   certificateId,
-  eventDescription: `Certificate ${certificate.subjectDn || certificate.serialNumber} issued for request ${request.id} by the service`,
-  principalId: null,
-  principalType: 'SYSTEM' as const,
-  occurredDate: now,
+  what: `Certificate ${certificate.subjectDn || certificate.serialNumber} issued for request ${request.id}`,
 })
 
 const giveGrants = async (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
-  for (const [creator, theirs] of Map.groupBy(stored, ({ request }) => request.createdBy ?? null))
-    await grant(em, creator, {
-      scope: 'CERTIFICATE',
-      resourceIds: theirs.map(({ certificateId }) => certificateId),
-      permissions: ['READ', 'REVOKE'],
-    })
+  for (const [creator, theirs] of Map.groupBy(stored, ({ request }) => request.createdBy ?? null)) {
+    const resourceIds = theirs.map(({ certificateId }) => certificateId)
+    await grantCreator(em, creator, { scope: 'CERTIFICATE', resourceIds })
+  }
 }
 
-const giveAliases = (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
+const giveAliases = (em: EntityManager, stored: readonly Issued[], now: Date): Promise<void> => {
   const wanted = stored.flatMap(({ open, certificate }) => {
     const { endEntity, policy } = open.asked
     const identity = { ...endEntity.fields, id: endEntity.id, subjectDn: certificate.subjectDn }
     const alias = endEntity.alias ? null : strategyKey(policy.endEntityStrategy, identity)
     return alias ? [{ id: endEntity.id, realmId: endEntity.realmId, alias }] : []
   })
-  return setAliases(em, wanted)
+  return setAliases(em, wanted, now)
 }
 
 const recordFailed = async (em: EntityManager, orderId: string, failed: readonly ItemOutcome[]): Promise<void> => {
@@ -111,11 +102,9 @@ const recordFailed = async (em: EntityManager, orderId: string, failed: readonly
 }
 
 const freeFailed = async (em: EntityManager, runId: string, failed: readonly ItemOutcome[]) => {
-  if (failed.length === 0) return
-  await em.execute('update cert_request set run_id = null, run_since = null where id = any(?::uuid[]) and run_id = ?', [
-    `{${failed.map(({ certRequestId }) => certRequestId).join(',')}}`,
-    runId,
-  ])
+  const ids = failed.map(({ certRequestId }) => certRequestId)
+  if (ids.length === 0) return
+  await releaseRequests(em, runId, ids)
   if (isOrder(runId)) await recordFailed(em, runId, failed)
 }
 
@@ -124,24 +113,22 @@ const endsOf = (stored: readonly Issued[], failed: readonly ItemOutcome[]): Item
   ...failed.map(({ certRequestId, failure }) => ({ certRequestId, status: 'FAILED' as const, failure })),
 ]
 
-const store = async (em: EntityManager, services: Services, stored: readonly Stored[]): Promise<void> => {
-  const now = services.clock()
+const store = async (
+  em: EntityManager,
+  stored: readonly Stored[],
+  { seal, now }: { seal: Seal; now: Date },
+): Promise<void> => {
   const keys = stored.flatMap(({ pkcs8, privateKeyId }) =>
-    pkcs8 && privateKeyId
-      ? [{ id: privateKeyId, sealed: services.seal.seal(pkcs8, privateKeyId), createdDate: now }]
-      : [],
+    pkcs8 && privateKeyId ? [{ id: privateKeyId, sealed: seal.seal(pkcs8, privateKeyId), createdDate: now }] : [],
   )
   if (keys.length > 0) await em.insertMany(PrivateKey, keys)
   await em.insertMany(
     Certificate,
     stored.map(one => rowOf(one, now)),
   )
-  await em.insertMany(
-    AuditEvent,
-    stored.map(one => eventOf(one, now)),
-  )
+  await recordMany(em, stored.map(factOf), { now, author: system })
   await giveGrants(em, stored)
-  await giveAliases(em, stored)
+  await giveAliases(em, stored, now)
 }
 
 const overtaken = {
@@ -152,15 +139,16 @@ const overtaken = {
 /** Stores what was issued and what failed, and answers one outcome a request. */
 export const storeIssued = (services: Services, runId: string, results: Results): Promise<ItemOutcome[]> =>
   services.orm.em.fork().transactional(async em => {
+    const now = services.clock()
     const { issued } = results
-    const late = await overtakenIn(em, issued)
+    const late = await overtakenIn(em, issued, now)
     const wanted = issued.filter(({ request }) => !late.has(request.id))
     const failed = [...results.failed, ...[...late].map(certRequestId => ({ certRequestId, failure: overtaken }))]
-    const claimed = await claim(em, runId, wanted)
+    const claimed = await claim(em, runId, { issued: wanted, now })
     const stored = wanted
       .filter(({ request }) => claimed.has(request.id))
       .map(one => ({ ...one, privateKeyId: one.pkcs8 ? crypto.randomUUID() : null }))
-    if (stored.length > 0) await store(em, services, stored)
+    if (stored.length > 0) await store(em, stored, { seal: services.seal, now })
     await freeFailed(em, runId, failed)
     if (isOrder(runId)) await endItems(em, runId, endsOf(stored, failed))
     for (const { pkcs8 } of issued) pkcs8?.fill(0)

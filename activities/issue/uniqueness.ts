@@ -1,18 +1,14 @@
 // Uniqueness of active certificates (contract 5.4 check 12) inside the storing transaction, where it cannot be raced.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { latestActive } from '../../storage/issue-facts.ts'
+import { takeKeyedLocks } from '../../storage/lock.ts'
 import type { ReadyRequest } from './sign.ts'
 
 const keyOf = ({ request }: ReadyRequest): string => `${request.policyId}/${request.endEntityId}`
 
-const lock = async (em: EntityManager, keys: readonly string[]): Promise<void> => {
-  for (const key of [...new Set(keys)].toSorted())
-    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 12))', [key])
-}
-
-const wasOvertaken = async (em: EntityManager, { open, request }: ReadyRequest): Promise<boolean> => {
+const wasOvertaken = async (em: EntityManager, { open, request }: ReadyRequest, now: Date): Promise<boolean> => {
   const { policyId, endEntityId } = request
-  const latest = (await latestActive(em, policyId, [endEntityId])).get(endEntityId)
+  const latest = (await latestActive(em, policyId, { endEntityIds: [endEntityId], now })).get(endEntityId)
   return latest !== undefined && latest.getTime() > (open.latestActive?.getTime() ?? 0)
 }
 
@@ -20,14 +16,15 @@ const wasOvertaken = async (em: EntityManager, { open, request }: ReadyRequest):
 export const overtakenIn = async (
   em: EntityManager,
   candidates: readonly ReadyRequest[],
+  now: Date,
 ): Promise<ReadonlySet<string>> => {
   const guarded = candidates.filter(({ open }) => open.asked.policy.enforceActiveCertUniqueness)
-  await lock(em, guarded.map(keyOf))
+  await takeKeyedLocks(em, 'ACTIVE_CERTIFICATE', guarded.map(keyOf))
   const taken = new Set<string>()
   const overtaken = new Set<string>()
   for (const one of guarded) {
     const key = keyOf(one)
-    if (taken.has(key) || (await wasOvertaken(em, one))) overtaken.add(one.request.id)
+    if (taken.has(key) || (await wasOvertaken(em, one, now))) overtaken.add(one.request.id)
     taken.add(key)
   }
   return overtaken

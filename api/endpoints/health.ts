@@ -1,5 +1,6 @@
 // Whether the process lives, and whether it can serve: PostgreSQL and Temporal answer.
 import type { Middleware } from 'koa'
+import { checkConnection } from '../../storage/orm.ts'
 import type { Dependencies } from '../kernel/dependencies.ts'
 import type { State } from '../kernel/middleware/state.ts'
 
@@ -17,7 +18,7 @@ const said = async (check: Check): Promise<string> => {
 /** `/health/live` answers at once; `/health/ready` says what is missing and is 503 then. */
 export const health = ({ orm, temporal }: Dependencies): Middleware<State> => {
   const checks: Readonly<Record<string, Check>> = {
-    postgresql: () => orm.em.fork().execute('select 1'),
+    postgresql: () => checkConnection(orm),
     temporal: () => temporal.check(),
   }
   const ready = async () => {

@@ -4,7 +4,7 @@ import { Failure } from '../../domain/failure.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import { decide, hasWay, scopes, type Grants, type Place, type Right, type Verdict } from '../../domain/permissions.ts'
 import type { Principal } from '../../domain/principal.ts'
-import { lookFurther } from '../../storage/authorization.ts'
+import { loadWiderGrants } from '../../storage/authorization.ts'
 import { loadGrants } from '../../storage/grant.ts'
 
 /** A principal of the service that a token stands for. */
@@ -73,7 +73,7 @@ export class Caller implements KnownPrincipal {
     const near = await this.grantsAt(places)
     const verdicts = places.map(place => decide(right, place, near))
     if (verdicts.every(({ allowed }) => allowed) || !looksFurther(right)) return verdicts
-    const far = await lookFurther(this.#em, near, { right, places })
+    const far = await loadWiderGrants(this.#em, near, { right, places })
     return places.map(place => decide(right, place, far))
   }
 

@@ -1,34 +1,34 @@
 // How resources are written: what belongs together is stored in one transaction (contract 7.2, 11.1).
 import type { EntityClass, EntityManager, RequiredEntityData } from '@mikro-orm/postgresql'
 import type { Scope } from '../../domain/permissions.ts'
-import { record } from '../../storage/rows/audit-event.ts'
-import { grant } from '../../storage/grant.ts'
+import { record } from '../../storage/audit.ts'
+import { grantCreator } from '../../storage/grant.ts'
 import type { Caller } from './caller.ts'
 
-/** A new resource: what it is made of, what its maker may do with it, and the sentence that records it. */
+/** A new resource: what it is made of, its scope, and the sentence that records it. */
 export interface Creation<T extends object> {
   readonly entity: EntityClass<T>
   readonly data: RequiredEntityData<T>
   readonly what: string
   readonly realmId?: string
-  /** Without it nobody gets a grant. */
-  readonly grant?: { readonly scope: Scope; readonly permissions: readonly string[] }
+  /** What its creator is granted on (contract 7.2); without it nobody gets a grant. */
+  readonly scope?: Scope
 }
 
 /** Stores a new resource, gives its maker the grant and records it. */
 export const create = <T extends { id: string }>(
   em: EntityManager,
   caller: Caller,
-  { entity, data, what, realmId, grant: given }: Creation<T>,
+  { entity, data, what, realmId, scope }: Creation<T>,
 ): Promise<T> =>
   em.transactional(async transaction => {
     const made = transaction.create<T>(entity, data)
     await transaction.flush()
-    if (given) await grant(transaction, caller.id, { ...given, resourceIds: [made.id] })
+    if (scope) await grantCreator(transaction, caller.id, { scope, resourceIds: [made.id] })
     record(transaction, {
       type: 'ENTITY_CREATED',
       objectId: made.id,
-      realmId: realmId ?? (given?.scope === 'REALM' ? made.id : null),
+      realmId: realmId ?? (scope === 'REALM' ? made.id : null),
       what: `${what} created`,
     })
     await transaction.flush()

@@ -17,6 +17,7 @@ import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { encodeName } from '../../pki/names/name.ts'
 import { parseNameText } from '../../pki/names/name-text.ts'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
+import { caColumns } from '../../storage/certificate-row.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import type { Seal } from '../../storage/seal.ts'
 import { sealPrivateKey } from '../signers.ts'
@@ -89,23 +90,13 @@ const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, pare
   const certificate = parseCertificate(der)
   const row = plan.em.create(Ca, {
     id: crypto.randomUUID(),
-    name: certificate.subjectCommonName,
+    ...caColumns(certificate),
     filename: fileName(certificate),
-    subjectDn: certificate.subjectDn,
-    subjectCommonName: certificate.subjectCommonName,
-    issuerDn: certificate.issuerDn,
-    issuerCommonName: certificate.issuerCommonName,
-    serialNumber: certificate.serialNumber,
-    fingerprint: certificate.fingerprint,
-    validNotBefore: certificate.validNotBefore,
-    validNotAfter: certificate.validNotAfter,
-    publicKeyAlgorithm: plan.configuration.keyAlgorithm,
     issuerCaId: parent?.row.id ?? null,
     root: parent === null,
     trusted: true,
     certificateProviderId: plan.providerId,
     privateKeyId: sealPrivateKey(plan.em, plan.seal, keys.privateKeyPkcs8),
-    der,
   })
   return { row, key, certificate }
 }

@@ -78,6 +78,10 @@ const termOf = async (em: EntityManager, text: string | null): Promise<RawQueryF
 const filtersOf = (em: EntityManager, { searchFilters, now }: CertificateQuery) =>
   Promise.all((searchFilters ?? []).map(filter => conditionOf({ em, now, ...filter })))
 
+const statusAt = (now: Date): string =>
+  `case when ${column('revocation_date')} is not null then 'REVOKED'
+    when ${column('valid_not_after')} < '${now.toISOString()}'::timestamptz then 'EXPIRED' else 'ACTIVE' end`
+
 /** One page of the certificates that satisfy the query and that this principal may read. */
 export const findCertificates = async (
   em: EntityManager,
@@ -98,7 +102,7 @@ export const findCertificates = async (
     page: query.page,
     sortable,
     computed: {
-      certStatus: `case when ${column('revocation_date')} is not null then 'REVOKED' when ${column('valid_not_after')} < now() then 'EXPIRED' else 'ACTIVE' end`,
+      certStatus: statusAt(query.now),
       hasPrivateKey: `${column('private_key_id')} is not null`,
     },
   })

@@ -1,3 +1,4 @@
+// API clients: the machines that call the service.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { Policy } from './policy.ts'
 import { audited, metadataOf, type Metadata } from './columns.ts'

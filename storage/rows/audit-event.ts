@@ -1,8 +1,8 @@
-import { defineEntity, p, type EntityManager } from '@mikro-orm/postgresql'
+// The rows of the audit log (contract 11.1); `audit.ts` writes them.
+import { defineEntity, p } from '@mikro-orm/postgresql'
 import { AuditEventType } from '../../domain/audit.ts'
 import { SecurityIdentityType, valuesOf } from '../../domain/enums.ts'
-import { actor } from './stamp.ts'
-import { none } from './columns.ts'
+import { creationDate, none } from './columns.ts'
 
 const schema = defineEntity({
   name: 'AuditEvent',
@@ -16,7 +16,7 @@ const schema = defineEntity({
     eventDescription: p.text(),
     principalId: p.uuid().nullable().onCreate(none),
     principalType: p.enum(valuesOf(SecurityIdentityType)).$type<SecurityIdentityType>(),
-    occurredDate: p.datetime(3).onCreate(() => new Date()),
+    occurredDate: creationDate(),
   },
   indexes: [
     { name: 'audit_event_realm', expression: 'create index audit_event_realm on audit_event (realm_id, id desc)' },
@@ -26,27 +26,3 @@ const schema = defineEntity({
 /** One recorded fact: written in the transaction of its cause, never changed, and kept when its object is deleted. */
 export class AuditEvent extends schema.class {}
 schema.setClass(AuditEvent)
-
-/** What an event is about; the author is the actor of the EntityManager. */
-export interface Fact {
-  readonly type: AuditEventType
-  readonly objectId: string
-  readonly realmId?: string | null
-  readonly certificateId?: string | null
-  /** What happened, without the author: "Realm Demo created". */
-  readonly what: string
-}
-
-/** Records a fact in the running transaction, its sentence ending with who did it. */
-export const record = (em: EntityManager, { type, objectId, realmId, certificateId, what }: Fact): AuditEvent => {
-  const principal = actor(em)
-  return em.create(AuditEvent, {
-    eventType: type,
-    objectId,
-    realmId: realmId ?? null,
-    certificateId: certificateId ?? null,
-    eventDescription: `${what} by ${principal.name}`,
-    principalId: principal.id,
-    principalType: principal.type,
-  })
-}

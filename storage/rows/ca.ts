@@ -1,3 +1,4 @@
+// Certificate authorities: those of LOCAL providers, and those that imported chains brought along.
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
 import { CryptoAlgorithm, valuesOf } from '../../domain/enums.ts'
 import { CertificateProvider } from './certificate-provider.ts'

@@ -1,9 +1,10 @@
+// Certificate requests, with their state and the run that issues them (contract 4.1, 4.2).
 import { defineEntity, p, type Opt, type OptionalProps } from '@mikro-orm/postgresql'
 import { CertRequestStatus, KeyPairMode, ValidFor, valuesOf } from '../../domain/enums.ts'
 import type { KeyGenParams } from '../../domain/policy-rules.ts'
 import type { RequestState, UserResponse } from '../../domain/lifecycle.ts'
 import type { Place } from '../../domain/permissions.ts'
-import { belongings } from './belongings.ts'
+import { parentColumns } from './parent-columns.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'
 import { newestFirst } from './search-columns.ts'
 
@@ -13,7 +14,7 @@ const schema = defineEntity({
   properties: {
     ...audited,
     ...archivable,
-    ...belongings,
+    ...parentColumns,
     validFor: p.enum(valuesOf(ValidFor)).$type<ValidFor>().nullable().onCreate(none),
     keyPairMode: p.enum(valuesOf(KeyPairMode)).$type<KeyPairMode>(),
     keyGenParamsDto: p.json<KeyGenParams | null>().nullable().onCreate(none),

@@ -1,8 +1,9 @@
+// Asynchronous orders and their items (contract 4.2).
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { OrderStatus, valuesOf } from '../../domain/enums.ts'
 import type { ApiError } from '../../domain/failure.ts'
 import { CertRequest } from './cert-request.ts'
-import { none } from './columns.ts'
+import { creationDate, none } from './columns.ts'
 
 const order = defineEntity({
   name: 'CertificateOrder',
@@ -14,7 +15,7 @@ const order = defineEntity({
     multiple: p.boolean(),
     omitArtifacts: p.boolean(),
     status: p.enum(valuesOf(OrderStatus)).$type<OrderStatus>(),
-    startedDate: p.datetime(3).onCreate(() => new Date()),
+    startedDate: creationDate(),
     closedDate: p.datetime(3).nullable().onCreate(none),
   },
   indexes: [

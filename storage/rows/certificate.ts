@@ -1,10 +1,10 @@
+// Certificates, issued here or imported, with the columns that they are searched by.
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
-import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf, type CertStatus } from '../../domain/enums.ts'
-import { certStatusAt } from '../../domain/lifecycle.ts'
+import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf } from '../../domain/enums.ts'
 import type { Place } from '../../domain/permissions.ts'
 import { Ca } from './ca.ts'
 import { CertRequest } from './cert-request.ts'
-import { belongings } from './belongings.ts'
+import { parentColumns } from './parent-columns.ts'
 import { PrivateKey } from './private-key.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'
 import { generatedKey, generatedText, newestFirst, trigrams } from './search-columns.ts'
@@ -21,7 +21,7 @@ const schema = defineEntity({
   properties: {
     ...audited,
     ...archivable,
-    ...belongings,
+    ...parentColumns,
     certRequestId: () => p.oneToOne(CertRequest).mapToPk().fieldName('cert_request_id').owner(),
     issuerCaId: () => p.manyToOne(Ca).mapToPk().fieldName('issuer_ca_id').nullable(),
     privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable(),
@@ -90,9 +90,6 @@ export class Certificate extends schema.class {
   }
   get archiveInfo(): ArchiveInfo {
     return archiveInfoOf(this)
-  }
-  get certStatus(): CertStatus & Opt {
-    return certStatusAt(this, new Date())
   }
   get hasPrivateKey(): boolean & Opt {
     return this.privateKeyId !== null && this.privateKeyId !== undefined

@@ -7,6 +7,9 @@ export const none = (): never => null as never
 
 const identityType = () => p.enum(valuesOf(SecurityIdentityType))
 
+/** When a row was made: filled at flush by the `Stamp` subscriber unless it is stated. */
+export const creationDate = () => p.datetime(3).$type<Date & Opt>()
+
 /** Id, audit columns and version (contract 1.4): filled at flush by the `Stamp` subscriber and MikroORM. */
 export const audited = {
   id: p
@@ -16,7 +19,7 @@ export const audited = {
   version: p.integer().version(),
   createdBy: p.uuid().nullable().onCreate(none),
   createdByType: identityType().$type<SecurityIdentityType & Opt>(),
-  createdDate: p.datetime(3).$type<Date & Opt>(),
+  createdDate: creationDate(),
   lastModifiedBy: p.uuid().nullable().onCreate(none),
   lastModifiedByType: identityType().$type<SecurityIdentityType & Opt>(),
   lastModifiedDate: p.datetime(3).$type<Date & Opt>(),
@@ -51,6 +54,8 @@ export const metadataOf = (row: Audited) => ({
   lastModifiedDate: row.lastModifiedDate,
   version: row.version,
 })
+
+/** The answer of metadataOf as a getter of an entity. */
 export type Metadata = ReturnType<typeof metadataOf> & Opt
 
 interface Archivable {
@@ -67,4 +72,6 @@ export const archiveInfoOf = (row: Archivable) => ({
   archivedBy: row.archivedBy ?? null,
   archivedByType: row.archivedByType ?? null,
 })
+
+/** The answer of archiveInfoOf as a getter of an entity. */
 export type ArchiveInfo = ReturnType<typeof archiveInfoOf> & Opt

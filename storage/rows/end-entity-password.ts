@@ -1,3 +1,4 @@
+// The passwords of end entities, one a policy.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { EndEntity } from './end-entity.ts'
 import { Policy } from './policy.ts'

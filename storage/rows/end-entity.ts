@@ -1,3 +1,4 @@
+// End entities, with the columns that strategies and searches find them by (contract 5.2, 5.3).
 import { defineEntity, p, type Opt, type OptionalProps } from '@mikro-orm/postgresql'
 import type { GenericPair } from '../../domain/end-entity-rules.ts'
 import type { Place } from '../../domain/permissions.ts'

@@ -1,3 +1,4 @@
+// Grants: which permissions a principal holds on what (contract 7).
 import { defineEntity, p } from '@mikro-orm/postgresql'
 
 const schema = defineEntity({

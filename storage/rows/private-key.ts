@@ -1,4 +1,6 @@
+// Private keys, sealed.
 import { defineEntity, p } from '@mikro-orm/postgresql'
+import { creationDate } from './columns.ts'
 
 const schema = defineEntity({
   name: 'PrivateKey',
@@ -10,7 +12,7 @@ const schema = defineEntity({
       .onCreate(() => crypto.randomUUID()),
     /** PKCS#8 DER, sealed with the id of this row as context. */
     sealed: p.blob().$type<Buffer>(),
-    createdDate: p.datetime(3).onCreate(() => new Date()),
+    createdDate: creationDate(),
   },
 })
 

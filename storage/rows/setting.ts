@@ -1,3 +1,4 @@
+// The settings that users change at run time.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { audited, metadataOf, none, type Metadata } from './columns.ts'
 

@@ -1,7 +1,6 @@
 // Who acts through an EntityManager, and the subscriber that writes it into every row at flush.
 import { ChangeSetType, type EntityManager, type EventSubscriber, type FlushEventArgs } from '@mikro-orm/postgresql'
 import { system, type Principal } from '../../domain/principal.ts'
-import type { SecurityIdentityType } from '../../domain/enums.ts'
 
 const parameter = 'principal'
 
@@ -28,33 +27,41 @@ export const stampOf = (em: EntityManager, now: Date) => {
   }
 }
 
-interface Stamped {
-  createdBy: string | null
-  createdByType: SecurityIdentityType
-  createdDate: Date
-  lastModifiedBy: string | null
-  lastModifiedByType: SecurityIdentityType
-  lastModifiedDate: Date
+type RowStamp = ReturnType<typeof stampOf>
+type Change = ReturnType<FlushEventArgs['uow']['getChangeSets']>[number]
+
+/** Where rows without audit columns say when they were made. */
+const creationDates = ['createdDate', 'startedDate', 'occurredDate'] as const
+
+const creationOf = ({ meta, entity }: Change, stamp: RowStamp): object => {
+  if ('lastModifiedDate' in meta.properties) return stamp
+  const column = creationDates.find(name => name in meta.properties)
+  const isOpen = column !== undefined && (entity as Readonly<Record<string, unknown>>)[column] === undefined
+  return isOpen ? { [column]: stamp.createdDate } : {}
 }
 
-/** Fills the audit columns of created and changed rows. */
+const changeOf = ({ meta }: Change, { lastModifiedBy, lastModifiedByType, lastModifiedDate }: RowStamp): object =>
+  'lastModifiedDate' in meta.properties ? { lastModifiedBy, lastModifiedByType, lastModifiedDate } : {}
+
+const columnsOf = (change: Change, stamp: RowStamp): object => {
+  if (change.type === ChangeSetType.CREATE) return creationOf(change, stamp)
+  return change.type === ChangeSetType.UPDATE ? changeOf(change, stamp) : {}
+}
+
+/** Fills the audit columns of created and changed rows, and the creation date of rows that have no others. */
 export class Stamp implements EventSubscriber {
+  readonly #clock: () => Date
+
+  constructor(clock: () => Date) {
+    this.#clock = clock
+  }
+
   onFlush({ em, uow }: FlushEventArgs): void {
-    const { id, type } = actor(em as EntityManager)
-    const now = new Date()
+    const stamp = stampOf(em as EntityManager, this.#clock())
     for (const change of uow.getChangeSets()) {
-      if (!('lastModifiedDate' in change.meta.properties)) continue
-      if (change.type !== ChangeSetType.CREATE && change.type !== ChangeSetType.UPDATE) continue
-      const row = change.entity as Stamped
-      if (change.type === ChangeSetType.CREATE) {
-        row.createdBy = id
-        row.createdByType = type
-        row.createdDate = now
-      }
-      row.lastModifiedBy = id
-      row.lastModifiedByType = type
-      row.lastModifiedDate = now
-      uow.recomputeSingleChangeSet(row)
+      const columns = columnsOf(change, stamp)
+      if (Object.keys(columns).length === 0) continue
+      uow.recomputeSingleChangeSet(Object.assign(change.entity, columns))
     }
   }
 }

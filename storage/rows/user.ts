@@ -1,3 +1,4 @@
+// Users: the people that sign in.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { audited, metadataOf, none, type Metadata } from './columns.ts'
 

@@ -129,7 +129,7 @@ test('of two runs that claim the same requests each request has one', async () =
   const em = fixture.em()
   const ids: string[] = []
   for (let count = 0; count < 20; count++) ids.push((await newRequest(em, scene, { runId: null })).id)
-  const wanted = { ids, states: ['APPROVED'] } as const
+  const wanted = { ids, states: ['APPROVED'], now: new Date() } as const
   const claims = await Promise.all(
     ['issue/one', 'issue/two', 'order-three'].map(runId =>
       fixture.em().transactional(tx => claimRequests(tx, runId, wanted)),
@@ -144,7 +144,8 @@ test('archived requests and those in another state are not claimed', async () =>
   const archived = await newRequest(em, scene, { runId: null })
   await em.execute('update cert_request set archived = true where id = ?', [archived.id])
   const waiting = await newRequest(em, scene, { ...pending, runId: null })
-  const claimed = await claimRequests(em, 'issue/x', { ids: [archived.id, waiting.id], states: ['APPROVED'] })
+  const wanted = { ids: [archived.id, waiting.id], states: ['APPROVED'], now: new Date() } as const
+  const claimed = await claimRequests(em, 'issue/x', wanted)
   expect(claimed.size).toBe(0)
 })
 

@@ -239,8 +239,8 @@ describe('grants on a realm', () => {
     const em = api.em()
     const call = await em.transactional(async transaction => {
       await lockRow(transaction, User, receiver.id)
-      const wishes = [{ id: realm.id, permissions: [] }]
-      await replaceGrants(transaction, receiver.id, { scope: 'REALM', wishes })
+      const grants = [{ id: realm.id, permissions: [] }]
+      await replaceGrants(transaction, receiver.id, { scope: 'REALM', grants })
       const running = caller.patch(url, onRealm(receiver.id, realm.id, ['DELETE']))
       const waiting = `select 1 from pg_locks where not granted`
       await until('the call waits', async () => (await api.em().execute<unknown[]>(waiting)).length > 0)

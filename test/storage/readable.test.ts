@@ -5,7 +5,7 @@ import type { EntityClass, MikroORM } from '@mikro-orm/postgresql'
 import { array, assert, asyncProperty, constant, constantFrom, nat, oneof, record, subarray } from 'fast-check'
 import { decide, scopes, type Place, type Right, type Scope } from '../../domain/permissions.ts'
 import { GlobalPermission } from '../../domain/permission-enums.ts'
-import { lookFurther } from '../../storage/authorization.ts'
+import { loadWiderGrants } from '../../storage/authorization.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
@@ -147,7 +147,7 @@ test('a realm is entered by any grant on it or on something in it, and by nothin
       }
       const realms = resources.REALM.map(REALM => ({ REALM }))
       const near = await loadGrants(em, principalId, realms)
-      const held = await lookFurther(em, near, { right: 'ENTER_REALM', places: realms })
+      const held = await loadWiderGrants(em, near, { right: 'ENTER_REALM', places: realms })
       for (const place of realms) {
         expect(decide('ENTER_REALM', place, held).allowed).toBe(entered.has(place.REALM))
         verdicts[entered.has(place.REALM) ? 'entered' : 'closed'] += 1
@@ -217,9 +217,9 @@ test('a replaced grant is what was said, and an empty one is gone', async () => 
   const principalId = randomUUID()
   const [resourceId = ''] = resources.REALM
   await grant(em, principalId, { scope: 'REALM', resourceIds: [resourceId], permissions: ['READ', 'UPDATE'] })
-  await replaceGrants(em, principalId, { scope: 'REALM', wishes: [{ id: resourceId, permissions: ['DELETE'] }] })
+  await replaceGrants(em, principalId, { scope: 'REALM', grants: [{ id: resourceId, permissions: ['DELETE'] }] })
   const held = await loadGrants(orm.em.fork(), principalId, [{ REALM: resourceId }])
   expect([...held.on('REALM', resourceId)]).toEqual(['DELETE'])
-  await replaceGrants(em, principalId, { scope: 'REALM', wishes: [{ id: resourceId, permissions: [] }] })
+  await replaceGrants(em, principalId, { scope: 'REALM', grants: [{ id: resourceId, permissions: [] }] })
   expect(await orm.em.fork().count(PermissionGrant, { principalId })).toBe(0)
 })

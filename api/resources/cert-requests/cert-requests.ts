@@ -13,10 +13,10 @@ import { sortOut } from '../../../domain/batch.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { initialStatus, isWaiting } from '../../../domain/lifecycle.ts'
 import type { KeyGenParams } from '../../../domain/policy-rules.ts'
-import { record } from '../../../storage/rows/audit-event.ts'
+import { record } from '../../../storage/audit.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
-import { grantNew } from '../../../storage/grant.ts'
+import { grantCreatorAtFlush } from '../../../storage/grant.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import type { Settings } from '../../../storage/settings.ts'
 import { certRequestRun } from '../../../workflows/starts.ts'
@@ -32,8 +32,6 @@ import {
   CreateMultipleCertReqResponseDto,
   GetCertReqResponseDto,
 } from './dtos.ts'
-
-const creatorPermissions = ['READ', 'UPDATE', 'DELETE']
 
 const bytesOf = (given: Uint8Array | null | undefined): Buffer | null => (given ? Buffer.from(given) : null)
 
@@ -70,7 +68,7 @@ const makeRequest = (em: EntityManager, caller: Caller, { policy, endEntity, ...
     requesterMayApprove: policy.requesterMayApprove,
     userResponses: [],
   })
-  grantNew(em, caller.id, { scope: 'CERT_REQUEST', resourceId: request.id, permissions: creatorPermissions })
+  grantCreatorAtFlush(em, caller.id, { scope: 'CERT_REQUEST', resourceId: request.id })
   record(em, {
     type: 'CERT_REQUEST_CREATED',
     objectId: request.id,

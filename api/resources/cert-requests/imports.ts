@@ -3,7 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { checkImport } from '../../../domain/import-rules.ts'
 import { storeImport } from '../../../storage/certificate-import.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
-import { awaitTurn, findCaIds } from '../../../storage/known-certificates.ts'
+import { findCaIds } from '../../../storage/known-certificates.ts'
+import { takeLock } from '../../../storage/lock.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
 import type { Caller } from '../../kernel/caller.ts'
@@ -39,7 +40,7 @@ const prepare = async ({ em, caller, policy, endEntity, body }: Wish): Promise<I
 
 /** Judges by what is known when its turn comes, and stores what is to be imported. */
 const store = async (em: EntityManager, prepared: ImportCase, now: Date) => {
-  await awaitTurn(em)
+  await takeLock(em, 'IMPORT')
   const judgement = await judgeImport(em, prepared)
   const { caIds, ...issuance } = prepared.issuance
   const present = await findCaIds(em, issuance.chain)

@@ -6,6 +6,7 @@ import { issueWorkflowId } from '../../../workflows/ids.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { operation } from '../../kernel/operation.ts'
 import { optionally, Flag } from '../../kernel/query.ts'
+import { certificateAnswer } from './answers.ts'
 import { deliverAll, deliverOne } from './delivery.ts'
 import {
   CertRequestIds,
@@ -21,11 +22,12 @@ export const createCertificate = operation('POST /certificates/cert-requests/:id
   needs: 'ISSUE',
   returns: [201, CreateCertificateResponseDto],
   fails: [409, 422],
-  handle: async ({ target, em, temporal, settings }) => {
+  handle: async ({ target, em, temporal, settings, clock }) => {
     const planned = plan(target)
     const seconds = await settings.integer('issue.wait-seconds')
     const patience = { runId: issueWorkflowId(target.id), seconds }
-    return deliverOne(em, planned, await issueAndWait({ em, temporal }, [planned], patience))
+    const outcomes = await issueAndWait({ em, temporal, clock }, [planned], patience)
+    return deliverOne(em, planned, { outcomes, now: clock() })
   },
 })
 
@@ -38,14 +40,14 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
   example: { body: [exampleIds.CertRequest] },
   returns: [201, CreateMultipleCertificateFromCertRequestsResponseDto],
   fails: [409, 422],
-  handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings }) => {
+  handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings, clock }) => {
     const get = await loadRequests(em, caller, ids)
     const { accepted, errors } = sortOut(ids, id => plan(get(id)))
     if (accepted.length === 0) throw new BatchRefused(errors)
     const seconds = await settings.integer('issue.batch-wait-seconds')
     const patience = { runId: issueWorkflowId(crypto.randomUUID()), seconds }
-    const outcomes = await issueAndWait({ em, temporal }, accepted, patience)
-    const delivered = await deliverAll(em, accepted, { outcomes, omitArtifacts })
+    const outcomes = await issueAndWait({ em, temporal, clock }, accepted, patience)
+    const delivered = await deliverAll(em, accepted, { outcomes, omitArtifacts, now: clock() })
     const late = delivered.errors.map(error => ({ ...error, index: ids.indexOf(error.id) }))
     return { ...delivered, errors: [...errors, ...late].toSorted((one, other) => one.index - other.index) }
   },
@@ -56,5 +58,5 @@ export const getCertificateDetails = operation('GET /certificates/:id', {
   on: Certificate,
   needs: 'READ_CERTIFICATE',
   returns: [200, GetCertificateResponseDto],
-  handle: ({ target }) => target,
+  handle: ({ target, clock }) => certificateAnswer(target, clock()),
 })

@@ -5,6 +5,7 @@ import { Failure } from '../../../domain/failure.ts'
 import { deliver } from '../../../storage/claims.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import type { ItemOutcome } from '../../../workflows/issue-certificates.ts'
+import { certificateAnswer } from './answers.ts'
 import { chainOf, pemOf, zipOf } from './artifacts.ts'
 import { certificateIdOf, type Planned } from './issue.ts'
 
@@ -34,25 +35,31 @@ const collect = async (em: EntityManager, planned: readonly Planned[], outcomes:
 }
 
 /** CreateCertificateResponseDto of one request, or the failure that its issue ended with. */
-export const deliverOne = async (em: EntityManager, planned: Planned, outcomes: Outcomes) => {
+export const deliverOne = async (
+  em: EntityManager,
+  planned: Planned,
+  { outcomes, now }: { outcomes: Outcomes; now: Date },
+) => {
   const { request, step } = planned
   const unclaimed = step === 'DELIVER' ? await deliver(em, [request.id]) : new Set<string>()
   const certificateId = certificateOf(planned, outcomes, unclaimed)
   if (step !== 'DELIVER') await deliver(em, [request.id])
-  const certificate = await em.findOneOrFail(Certificate, certificateId)
-  const certificateChainPem = await chainOf(em, certificate)
-  return { certificate, certificatePem: pemOf(certificate), certificateChainPem, certRequestStatus: 'ISSUED' as const }
+  const row = await em.findOneOrFail(Certificate, certificateId)
+  const certificateChainPem = await chainOf(em, row)
+  const certificate = certificateAnswer(row, now)
+  return { certificate, certificatePem: pemOf(row), certificateChainPem, certRequestStatus: 'ISSUED' as const }
 }
 
 /** The certificates of several requests, zipped where asked for, and one error for each that has none. */
 export const deliverAll = async (
   em: EntityManager,
   planned: readonly Planned[],
-  { outcomes, omitArtifacts }: { outcomes: Outcomes; omitArtifacts: boolean },
+  { outcomes, omitArtifacts, now }: { outcomes: Outcomes; omitArtifacts: boolean; now: Date },
 ) => {
   const { ids, errors } = await collect(em, planned, outcomes)
   const rows = await em.find(Certificate, { id: { $in: ids } })
   const byId = new Map(rows.map(row => [row.id, row]))
-  const certificates = ids.map(id => byId.get(id)).filter(row => row !== undefined)
-  return { certificates, errors, zippedFile: omitArtifacts ? null : await zipOf(em, certificates) }
+  const issued = ids.map(id => byId.get(id)).filter(row => row !== undefined)
+  const zippedFile = omitArtifacts ? null : await zipOf(em, issued)
+  return { certificates: issued.map(row => certificateAnswer(row, now)), errors, zippedFile }
 }

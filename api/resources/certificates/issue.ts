@@ -50,6 +50,7 @@ export const plan = (request: CertRequest): Planned => ({ request, step: issueSt
 export interface Issuing {
   readonly em: EntityManager
   readonly temporal: Temporal
+  readonly clock: () => Date
 }
 
 /** Which new run a call may start, and how long it waits for all that are concerned. */
@@ -61,11 +62,16 @@ export interface Patience {
 type Runs = ReadonlyMap<string, readonly CertRequest[]>
 
 /** Claims what nobody issues and starts its run; answers the run of every request that is not delivered at once. */
-const claim = async ({ em, temporal }: Issuing, planned: readonly Planned[], newRunId: string): Promise<Runs> => {
+const claim = async (
+  { em, temporal, clock }: Issuing,
+  planned: readonly Planned[],
+  newRunId: string,
+): Promise<Runs> => {
   const requestsTo = (wanted: IssueStep) => planned.filter(({ step }) => step === wanted).map(one => one.request)
   const fresh = requestsTo('ISSUE')
   const ids = fresh.map(({ id }) => id)
-  const claimed = ids.length > 0 ? await claimRequests(em, newRunId, { ids, states: ['APPROVED'] }) : new Set<string>()
+  const claimed =
+    ids.length > 0 ? await claimRequests(em, newRunId, { ids, states: ['APPROVED'], now: clock() }) : new Set<string>()
   const mine = fresh.filter(({ id }) => claimed.has(id))
   if (mine.length > 0) await temporal.start(issueRun(newRunId, mine))
   const overtaken = fresh.filter(({ id }) => !claimed.has(id))

@@ -5,6 +5,7 @@ import { Policy } from '../../../storage/rows/policy.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import { Count } from '../../kernel/query.ts'
+import { certificatePage } from './answers.ts'
 import { CertificateSearchRequestDto, GetCertificateResponseDtoPage } from './dtos.ts'
 
 export const searchCertificates = operation('POST /certificates/search', {
@@ -21,7 +22,10 @@ export const searchCertificates = operation('POST /certificates/search', {
   paging: true,
   returns: [200, GetCertificateResponseDtoPage],
   fails: [415],
-  handle: ({ body, em, caller, page, clock }) => findCertificates(em, caller, { ...body, page, now: clock() }),
+  handle: async ({ body, em, caller, page, clock }) => {
+    const now = clock()
+    return certificatePage(await findCertificates(em, caller, { ...body, page, now }), now)
+  },
 })
 
 export const getCertificatesByRealmId = operation('GET /certificates/realms/:id', {
@@ -31,8 +35,11 @@ export const getCertificatesByRealmId = operation('GET /certificates/realms/:id'
   shows: 'READ_CERTIFICATE',
   paging: true,
   returns: [200, GetCertificateResponseDtoPage],
-  handle: ({ target, em, caller, page, clock }) =>
-    findCertificates(em, caller, { ...everyCertificate, realmId: target.id, page, now: clock() }),
+  handle: async ({ target, em, caller, page, clock }) => {
+    const now = clock()
+    const found = await findCertificates(em, caller, { ...everyCertificate, realmId: target.id, page, now })
+    return certificatePage(found, now)
+  },
 })
 
 const dayMs = 86_400_000
@@ -50,7 +57,7 @@ export const getSoonExpiringCertificates = operation('GET /certificates/realms/:
   handle: async ({ target, query: { size }, em, caller, clock, settings }) => {
     const now = clock()
     const days = await settings.integer('certificate.expiring-soon-days')
-    return findCertificates(em, caller, {
+    const found = await findCertificates(em, caller, {
       ...everyCertificate,
       realmId: target.id,
       certStatuses: ['ACTIVE'],
@@ -58,5 +65,6 @@ export const getSoonExpiringCertificates = operation('GET /certificates/realms/:
       page: { page: 0, size, sort: soonestFirst },
       now,
     })
+    return certificatePage(found, now)
   },
 })

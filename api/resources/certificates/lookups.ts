@@ -7,6 +7,7 @@ import { formatName } from '../../../pki/names/name-text.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { exampleCertificate } from '../../kernel/examples.ts'
 import { operation } from '../../kernel/operation.ts'
+import { certificateAnswer } from './answers.ts'
 import { Fingerprint, GetCertByIssuerDnBinAndSnDto, GetCertificateResponseDto } from './dtos.ts'
 
 const found = [{ right: 'READ_CERTIFICATE', on: 'the certificate that is found', entity: Certificate }] as const
@@ -19,12 +20,12 @@ export const getCertificateByFingerprint = operation('GET /certificates/by-finge
   example: { query: { fingerprint: exampleCertificate.fingerprint } },
   returns: [200, GetCertificateResponseDto],
   fails: [409],
-  handle: async ({ em, caller, query: { fingerprint } }) => {
+  handle: async ({ em, caller, query: { fingerprint }, clock }) => {
     const certificate = await em.findOne(Certificate, { fingerprint })
     if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this fingerprint.')
     await caller.must('READ_CERTIFICATE', certificate.place)
     if (certificate.archived) throw new Failure('ENTITY_ARCHIVED', 'The certificate with this fingerprint is archived.')
-    return certificate
+    return certificateAnswer(certificate, clock())
   },
 })
 
@@ -56,12 +57,12 @@ export const getCertificateByIssuerDnBinAndSerialNumber = operation(
     example: { body: { issuerDnBin: exampleCertificate.issuerDnBin, serialNumber: exampleCertificate.serialNumber } },
     returns: [200, GetCertificateResponseDto],
     fails: [415],
-    handle: async ({ em, caller, body: { issuerDnBin, serialNumber } }) => {
+    handle: async ({ em, caller, body: { issuerDnBin, serialNumber }, clock }) => {
       const [certificate, another] = surest(await named(em, Buffer.from(issuerDnBin), serialNumber))
       if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this issuer and serial number.')
       if (another) throw new Failure('AMBIGUOUS_RESULT', 'Several certificates have this issuer and serial number.')
       await caller.must('READ_CERTIFICATE', certificate.place)
-      return certificate
+      return certificateAnswer(certificate, clock())
     },
   },
 )

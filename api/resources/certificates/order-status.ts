@@ -7,6 +7,7 @@ import { pageOf, type PageRequest } from '../../../domain/search.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { CertificateOrder, OrderItem } from '../../../storage/rows/certificate-order.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
+import { countItems, findItemIds } from '../../../storage/order-items.ts'
 import { zipOf } from './artifacts.ts'
 import type { Caller } from '../../kernel/caller.ts'
 
@@ -30,12 +31,8 @@ export const findOrder = async (em: EntityManager, caller: Caller, id: string): 
 const failureOf = ({ failureCode, failureMessage }: OrderItem) =>
   failureCode ? { apiError: failureCode, errorMessage: failureMessage ?? '' } : null
 
-const countItems = async (em: EntityManager, orderId: string) => {
-  const rows = await em.execute<{ status: OrderStatus; count: string }[]>(
-    'select status, count(*) as count from order_item where order_id = ? group by status',
-    [orderId],
-  )
-  const counts = new Map(rows.map(({ status, count }) => [status, Number(count)]))
+const countsOf = async (em: EntityManager, orderId: string) => {
+  const counts = await countItems(em, orderId)
   const of = (status: OrderStatus): number => counts.get(status) ?? 0
   return {
     total: [...counts.values()].reduce((sum, count) => sum + count, 0),
@@ -69,7 +66,7 @@ const zipped = async (
 
 /** OrderStatusDto of an order. */
 export const statusOf = async (em: EntityManager, order: CertificateOrder) => {
-  const counts = await countItems(em, order.id)
+  const counts = await countsOf(em, order.id)
   return {
     orderId: order.id,
     status: order.status,
@@ -81,29 +78,9 @@ export const statusOf = async (em: EntityManager, order: CertificateOrder) => {
   }
 }
 
-/** What items can be sorted by; the audit columns are those of the order and alike for all of them. */
-const itemColumns: Readonly<Record<string, string>> = {
-  certRequestId: 'i.cert_request_id',
-  status: 'i.status',
-  certRequestStatus: 'r.cert_request_status',
-  certificateId: `case when i.status = 'COMPLETED' then r.certificate_id end`,
-}
-
-const itemIds = async (em: EntityManager, orderId: string, { page, size, sort }: PageRequest): Promise<string[]> => {
-  const order = sort
-    .filter(({ property }) => property in itemColumns)
-    .map(({ property, descending }) => `${itemColumns[property]} ${descending ? 'desc' : 'asc'} nulls last`)
-  const rows = await em.execute<{ id: string }[]>(
-    `select r.id from order_item i join cert_request r on r.id = i.cert_request_id where i.order_id = ?
-      order by ${[...order, 'i.position'].join(', ')} limit ? offset ?`,
-    [orderId, size, page * size],
-  )
-  return rows.map(({ id }) => id)
-}
-
 /** One page of the items of an order; unless sorted otherwise, in the order of the list that was ordered. */
 export const itemsOf = async (em: EntityManager, { id }: CertificateOrder, page: PageRequest) => {
-  const ids = await itemIds(em, id, page)
+  const ids = await findItemIds(em, id, page)
   const total = await em.count(OrderItem, { orderId: id })
   const rows = await em.find(OrderItem, { orderId: id, certRequestId: { $in: ids } })
   const items = rows.toSorted((one, other) => ids.indexOf(one.certRequestId) - ids.indexOf(other.certRequestId))

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { BatchRefused, sortOut } from '../../../domain/batch.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { mustBeOrderable } from '../../../domain/issue-rules.ts'
-import { AuditEvent } from '../../../storage/rows/audit-event.ts'
+import { recordMany } from '../../../storage/audit.ts'
 import { CertificateOrder, OrderItem } from '../../../storage/rows/certificate-order.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { claimRequests } from '../../../storage/claims.ts'
@@ -28,16 +28,17 @@ interface Placing {
   readonly multiple: boolean
   readonly omitArtifacts: boolean
   readonly requests: readonly CertRequest[]
+  readonly now: Date
 }
 
 const orderable = ['APPROVED', 'PENDING_APPROVAL', 'REQUIRES_EMAIL_VERIFICATION'] as const
 
 /** Makes the rows of an order in one transaction; requests that another run took meanwhile are left out. */
-const place = (em: EntityManager, caller: Caller, { requests, ...order }: Placing) =>
+const place = (em: EntityManager, caller: Caller, { requests, now, ...order }: Placing) =>
   em.transactional(async tx => {
     const id = orderWorkflowId(crypto.randomUUID())
     const ids = requests.map(request => request.id)
-    const taken = await claimRequests(tx, id, { ids, states: orderable })
+    const taken = await claimRequests(tx, id, { ids, states: orderable, now })
     const mine = requests.filter(request => taken.has(request.id))
     if (mine.length === 0) return { id, taken }
     tx.create(CertificateOrder, { id, createdBy: caller.id, status: 'RUNNING', ...order })
@@ -51,18 +52,15 @@ const place = (em: EntityManager, caller: Caller, { requests, ...order }: Placin
         status: 'RUNNING' as const,
       })),
     )
-    await tx.insertMany(
-      AuditEvent,
-      mine.map(request => ({
-        eventType: 'CERTIFICATE_ORDERED' as const,
-        objectId: request.id,
-        realmId: request.realmId,
-        certificateId: null,
-        eventDescription: `Certificate of ${request.label} ordered by ${caller.name}`,
-        principalId: caller.id,
-        principalType: caller.type,
-        occurredDate: new Date(),
+    await recordMany(
+      tx,
+      mine.map(({ id: objectId, realmId, label }) => ({
+        type: 'CERTIFICATE_ORDERED' as const,
+        objectId,
+        realmId,
+        what: `Certificate of ${label} ordered`,
       })),
+      { now },
     )
     return { id, taken }
   })
@@ -73,9 +71,10 @@ export const orderCertificate = operation('POST /api/v2/certificates/cert-reques
   needs: 'ISSUE',
   returns: [201, OrderCertificateResponseDto],
   fails: [409, 422],
-  handle: async ({ target, em, caller, temporal }) => {
+  handle: async ({ target, em, caller, temporal, clock }) => {
     mustBeOrderable(issueStateOf(target))
-    const { id, taken } = await place(em, caller, { multiple: false, omitArtifacts: false, requests: [target] })
+    const order = { multiple: false, omitArtifacts: false, requests: [target], now: clock() }
+    const { id, taken } = await place(em, caller, order)
     if (!taken.has(target.id)) throw new Failure('ALREADY_ORDERED')
     await temporal.start(orderRun({ id, count: 1, first: target }))
     return {
@@ -96,7 +95,7 @@ export const orderMultipleCertificates = operation('POST /api/v2/certificates/ce
   example: { query: { omitArtifacts: 'true' }, body: [exampleIds.CertRequest] },
   returns: [201, OrderMultipleCertificatesResponseDto],
   fails: [409, 422],
-  handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal }) => {
+  handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, clock }) => {
     // In a fork that nobody flushes: these rows are read, and there may be 10,000.
     const get = await loadRequests(em.fork(), caller, ids)
     const judged = sortOut(ids, id => {
@@ -104,7 +103,8 @@ export const orderMultipleCertificates = operation('POST /api/v2/certificates/ce
       return get(id)
     })
     if (judged.accepted.length === 0) throw new BatchRefused(judged.errors)
-    const { id, taken } = await place(em, caller, { multiple: true, omitArtifacts, requests: judged.accepted })
+    const order = { multiple: true, omitArtifacts, requests: judged.accepted, now: clock() }
+    const { id, taken } = await place(em, caller, order)
     const { accepted, errors } = sortOut(ids, requestId => {
       mustBeOrderable(issueStateOf(get(requestId)))
       if (!taken.has(requestId)) throw new Failure('ALREADY_ORDERED')

@@ -1,7 +1,7 @@
 // End entities: the owners of certificates (contract 5.2, 6.6).
 import { endEntityFields, nameOf } from '../../../domain/end-entity-rules.ts'
 import { Failure } from '../../../domain/failure.ts'
-import { record } from '../../../storage/rows/audit-event.ts'
+import { record } from '../../../storage/audit.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { findEndEntities } from '../../../storage/lists/end-entities.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
@@ -17,10 +17,6 @@ import {
   SetEndEntityAliasRequestDto,
 } from './dtos.ts'
 import { change, create } from '../../kernel/writing.ts'
-
-/** What the maker of an end entity may do with it (contract 7.2). */
-const ownEndEntity = ['READ', 'UPDATE', 'DELETE']
-
 export const createNewEndEntity = operation('POST /end-entities', {
   summary: 'Create an end entity',
   on: { realm: from.body(Realm, 'realmId') },
@@ -37,7 +33,7 @@ export const createNewEndEntity = operation('POST /end-entities', {
       data: { realmId: realm.id, ...fields },
       what: `End entity ${nameOf(fields)}`,
       realmId: realm.id,
-      grant: { scope: 'END_ENTITY', permissions: ownEndEntity },
+      scope: 'END_ENTITY',
     })
   },
 })

@@ -4,9 +4,9 @@ import { Failure } from '../../../domain/failure.ts'
 import { mayGrantAt, withheld, type GrantChange } from '../../../domain/grant-rules.ts'
 import type { Grants, Place, Scope } from '../../../domain/permissions.ts'
 import { ApiClient } from '../../../storage/rows/api-client.ts'
-import { record } from '../../../storage/rows/audit-event.ts'
+import { record } from '../../../storage/audit.ts'
 import { enabledAdmins } from '../../../storage/authorization.ts'
-import { loadGrants, replaceGrants, type GrantWish } from '../../../storage/grant.ts'
+import { loadGrants, replaceGrants, type ResourceGrant } from '../../../storage/grant.ts'
 import { lockRow } from '../../../storage/lock.ts'
 import { User } from '../../../storage/rows/user.ts'
 import type { Caller } from '../../kernel/caller.ts'
@@ -40,7 +40,7 @@ export const replaceGlobal = (em: EntityManager, receiver: Receiver, permissions
     const admins = await enabledAdmins(transaction)
     if (!permissions.includes('ADMIN') && admins.length === 1 && admins[0] === principalId)
       throw new Failure('LAST_ADMIN')
-    await replaceGrants(transaction, principalId, { scope: 'GLOBAL', wishes: [{ id: principalId, permissions }] })
+    await replaceGrants(transaction, principalId, { scope: 'GLOBAL', grants: [{ id: principalId, permissions }] })
     record(transaction, {
       type: 'PERMISSIONS_UPDATED',
       objectId: principalId,
@@ -58,7 +58,7 @@ interface Replacement {
   readonly entity: EntityType<Resource>
   readonly scope: Scope
   readonly receiver: Receiver
-  readonly sets: readonly GrantWish[]
+  readonly sets: readonly ResourceGrant[]
 }
 
 const load = async (em: EntityManager, entity: EntityType<Resource>, ids: string[]): Promise<Resource[]> => {
@@ -101,7 +101,7 @@ export const replaceOn = async (
     mustGive(own, changes)
     if (changes.some(givesArchived)) throw new Failure('ENTITY_ARCHIVED')
     const given = changes.map(({ id, after: permissions }) => ({ id, permissions }))
-    await replaceGrants(transaction, principalId, { scope, wishes: given })
+    await replaceGrants(transaction, principalId, { scope, grants: given })
     const what = (id: string) => `Permissions of ${name} on ${scope.toLowerCase().replace('_', ' ')} ${id} updated`
     for (const { id, place } of changes)
       record(transaction, {

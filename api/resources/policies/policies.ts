@@ -2,10 +2,9 @@
 import type { z } from 'zod'
 import { endEntityFields, endEntityViolations } from '../../../domain/end-entity-rules.ts'
 import { Failure } from '../../../domain/failure.ts'
-import { PolicyPermission } from '../../../domain/permission-enums.ts'
 import { checkPolicy, defaultRenewalWindowDays, policyDefaults } from '../../../domain/policy-rules.ts'
 import { termsOf } from '../../../authority/providers/kinds.ts'
-import { record } from '../../../storage/rows/audit-event.ts'
+import { record } from '../../../storage/audit.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
@@ -60,7 +59,7 @@ export const createNewPolicy = operation('POST /policies', {
       data: complete(body, provider),
       what: `Policy ${body.name}`,
       realmId: realm.id,
-      grant: { scope: 'POLICY', permissions: Object.keys(PolicyPermission) },
+      scope: 'POLICY',
     })
   },
 })

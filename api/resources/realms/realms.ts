@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Failure } from '../../../domain/failure.ts'
 import { alias, searchPage } from '../../../storage/lists/search.ts'
-import { record } from '../../../storage/rows/audit-event.ts'
+import { record } from '../../../storage/audit.ts'
 import { canEnter } from '../../../storage/authorization.ts'
 import { readableRows } from '../../../storage/lists/readable-rows.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
@@ -38,9 +38,6 @@ const MinimalUserDetailsDto = shape.dto('MinimalUserDetailsDto', {
 
 const sortable = ['id', 'name', 'mailingListId', 'systemRealm']
 
-/** What the maker of a realm may do with it (contract 7.2). */
-const ownRealm = ['FULL_READ', 'UPDATE', 'DELETE', 'ENDENTITIES_CREATE', 'POLICIES_CREATE']
-
 // No mailing list can exist yet.
 const mustBeMailingList = (id: string | null | undefined): void => {
   if (id) throw new Failure('MAILING_LIST_NOT_FOUND')
@@ -55,8 +52,7 @@ export const createNewRealm = operation('POST /realms', {
   fails: [409, 415],
   handle: ({ em, caller, body: { name, mailingListId } }) => {
     mustBeMailingList(mailingListId)
-    const grant = { scope: 'REALM', permissions: ownRealm } as const
-    return create(em, caller, { entity: Realm, data: { name }, what: `Realm ${name}`, grant })
+    return create(em, caller, { entity: Realm, data: { name }, what: `Realm ${name}`, scope: 'REALM' })
   },
 })
 

@@ -1,11 +1,11 @@
-// Where requests and certificates belong: realm, policy and end entity, with the names that answers show beside the ids.
+// The parents of requests and certificates: realm, policy and end entity, with the names that answers show beside the ids.
 import { p, type Opt } from '@mikro-orm/postgresql'
 import { EndEntity } from './end-entity.ts'
 import { Policy } from './policy.ts'
 import { Realm } from './realm.ts'
 
-/** The columns of what belongs to a policy and an end entity of a realm. */
-export const belongings = {
+/** The columns of what hangs on a policy and an end entity of a realm. */
+export const parentColumns = {
   realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id'),
   policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id'),
   policyName: p

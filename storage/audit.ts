@@ -1,0 +1,42 @@
+// Writing audit events (contract 11.1): each in the transaction of what it records.
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { AuditEventType } from '../domain/audit.ts'
+import type { Principal } from '../domain/principal.ts'
+import { insertRows } from './insert-rows.ts'
+import { AuditEvent } from './rows/audit-event.ts'
+import { actor } from './rows/stamp.ts'
+
+/** What an event is about. */
+export interface Fact {
+  readonly type: AuditEventType
+  readonly objectId: string
+  readonly realmId?: string | null
+  readonly certificateId?: string | null
+  /** What happened, without the author: "Realm Demo created". */
+  readonly what: string
+}
+
+const columnsOf = ({ type, objectId, realmId, certificateId, what }: Fact, author: Principal) => ({
+  eventType: type,
+  objectId,
+  realmId: realmId ?? null,
+  certificateId: certificateId ?? null,
+  eventDescription: `${what} by ${author.name}`,
+  principalId: author.id,
+  principalType: author.type,
+})
+
+/** Records a fact at the next flush, its sentence ending with the actor of the EntityManager. */
+export const record = (em: EntityManager, fact: Fact): AuditEvent => em.create(AuditEvent, columnsOf(fact, actor(em)))
+
+/** Records many facts at once without a flush; their author is the actor of the EntityManager unless one is stated. */
+export const recordMany = (
+  em: EntityManager,
+  facts: readonly Fact[],
+  { now, author = actor(em) }: { readonly now: Date; readonly author?: Principal },
+): Promise<void> =>
+  insertRows(
+    em,
+    AuditEvent,
+    facts.map(fact => ({ ...columnsOf(fact, author), occurredDate: now })),
+  )
