@@ -1,3 +1,4 @@
+// A small client of the REST API for the demonstration.
 /** Who asks for a token: a person through a client, or a client for itself. */
 export interface Credentials {
   readonly clientId: string

@@ -1,3 +1,4 @@
+// The rows of API clients.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { Policy } from './policy.ts'
 import { audited, metadataOf, type Metadata } from './columns.ts'

@@ -1,3 +1,4 @@
+// The rows of audit events, and the function that records one (contract 11.1).
 import { defineEntity, p, type EntityManager } from '@mikro-orm/postgresql'
 import { AuditEventType } from '../../domain/audit.ts'
 import { SecurityIdentityType, valuesOf } from '../../domain/enums.ts'

@@ -1,3 +1,4 @@
+// The rows of certificate authorities.
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
 import { CryptoAlgorithm, valuesOf } from '../../domain/enums.ts'
 import { CertificateProvider } from './certificate-provider.ts'

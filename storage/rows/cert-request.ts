@@ -1,3 +1,4 @@
+// The rows of certificate requests.
 import { defineEntity, p, type Opt, type OptionalProps } from '@mikro-orm/postgresql'
 import { CertRequestStatus, KeyPairMode, ValidFor, valuesOf } from '../../domain/enums.ts'
 import type { KeyGenParams } from '../../domain/policy-rules.ts'

@@ -1,3 +1,4 @@
+// The rows of orders and of their items.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { OrderStatus, valuesOf } from '../../domain/enums.ts'
 import type { ApiError } from '../../domain/failure.ts'

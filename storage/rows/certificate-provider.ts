@@ -1,3 +1,4 @@
+// The rows of certificate providers.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { CertificateProviderType, ConnectionStatus, valuesOf } from '../../domain/enums.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'

@@ -1,3 +1,4 @@
+// The rows of certificates.
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
 import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf, type CertStatus } from '../../domain/enums.ts'
 import { certStatusAt } from '../../domain/lifecycle.ts'

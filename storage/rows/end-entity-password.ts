@@ -1,3 +1,4 @@
+// The rows of end entity passwords.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { EndEntity } from './end-entity.ts'
 import { Policy } from './policy.ts'

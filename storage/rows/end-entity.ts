@@ -1,3 +1,4 @@
+// The rows of end entities.
 import { defineEntity, p, type Opt, type OptionalProps } from '@mikro-orm/postgresql'
 import type { GenericPair } from '../../domain/end-entity-rules.ts'
 import type { Place } from '../../domain/permissions.ts'

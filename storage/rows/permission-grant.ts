@@ -1,3 +1,4 @@
+// The rows of permission grants.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 
 const schema = defineEntity({

@@ -1,3 +1,4 @@
+// The rows of policies.
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
 import { EndEntityStrategy, valuesOf, type KeyPairMode, type ValidFor } from '../../domain/enums.ts'
 import type { Place } from '../../domain/permissions.ts'

@@ -1,3 +1,4 @@
+// The rows of sealed private keys.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 
 const schema = defineEntity({

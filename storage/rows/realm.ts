@@ -1,3 +1,4 @@
+// The rows of realms.
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
 import type { Place } from '../../domain/permissions.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'

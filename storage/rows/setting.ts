@@ -1,3 +1,4 @@
+// The rows of settings.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { audited, metadataOf, none, type Metadata } from './columns.ts'
 
