@@ -57,6 +57,15 @@ test('every room is in the table, and every exception names a decision or a reas
   expect(Object.values(unimported)).not.toContain('')
 })
 
+test('docs/architecture.md tells the same table of rooms', () => {
+  const { text = '' } = tree.texts.find(({ path }) => path === 'docs/architecture.md') ?? {}
+  const rows = [...text.matchAll(/^\| `([\w-]+)\/` +\|[^|]*\| (.*?) +\|$/gm)].map(([, room, list]) => [room, list])
+  const stated = Object.entries(rooms)
+    .filter(([, { free }]) => !free)
+    .map(([room, { of, typesOf = [] }]) => [room, [...of, ...typesOf.map(name => `types of ${name}`)].join(', ')])
+  expect(rows).toEqual(stated.map(([room, list]) => [room, list || 'nothing']))
+})
+
 test('a small good project has no fault', () => {
   expect(told(faultsIn(treeOf({})))).toEqual([])
 })
