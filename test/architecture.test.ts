@@ -218,16 +218,19 @@ describe('SQL', () => {
 
 describe('files', () => {
   const rule = 'begins without a head that says what it is for'
-  test.each(['import a from "koa"\n', '\n// A head too late.\n', '// Sorts.\n', '// @ts-check all of this\n', ''])(
-    '%j is no head',
-    text => {
-      for (const path of ['api/a.ts', 'scripts/a.mjs', 'workflows/a.cjs', 'embedded/a.ts', 'test/a.test.ts'])
-        expect(told(faultsIn({ code: [good, { path, text }], texts }))).toContain(`${path}:1 ${rule}`)
-    },
-  )
+  test.each([
+    'import a from "koa"\n',
+    '\n// A head too late.\n',
+    '// Sorts lists.\n',
+    '// @ts-check all of this\n',
+    '',
+  ])('%j is no head', text => {
+    for (const path of ['api/a.ts', 'scripts/a.mjs', 'workflows/a.cjs', 'embedded/a.ts', 'test/a.test.ts'])
+      expect(told(faultsIn({ code: [good, { path, text }], texts }))).toContain(`${path}:1 ${rule}`)
+  })
 
   test.each([
-    '// Who acts.\n',
+    '// Who acts here.\n',
     '#!/usr/bin/env node\n// Runs the checks of this.\n',
     '/*\n * Sorts lists by name.\n */\n',
   ])('%j is a head', text => {

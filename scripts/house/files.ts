@@ -9,10 +9,8 @@ const comment = /^(?:\/\/.*(?:\n\/\/.*)*|\/\*[\s\S]*?\*\/)/
 export const headFaults = ({ path, text }: Source): Fault[] => {
   const [head = ''] = comment.exec(text.replace(/^#!.*\n/, '')) ?? []
   const words = head.match(/\p{L}{2,}/gu) ?? []
-  const good = words.length >= 3 || (words.length === 2 && head.length >= 12)
-  return good && !directive.test(head)
-    ? []
-    : [{ path, line: 1, rule: 'begins without a head that says what it is for' }]
+  const isHead = words.length >= 3 && !directive.test(head)
+  return isHead ? [] : [{ path, line: 1, rule: 'begins without a head that says what it is for' }]
 }
 
 /** Folders for things without a home, and folders at the top that are no room. */
