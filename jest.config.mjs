@@ -1,3 +1,4 @@
+// How jest runs the tests: the same source as ESM, with the servers of the global set-up.
 /** @type {import('jest').Config} */
 export default {
   rootDir: '.',

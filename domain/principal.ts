@@ -1,4 +1,4 @@
-// Who acts.
+// Who acts: a user, an API client or the service itself.
 import type { SecurityIdentityType } from './enums.ts'
 
 /** A user, an API client, or the service itself (whose id is null). */

@@ -1,3 +1,4 @@
+// The record of a running installation, so that one data folder is used by one start at a time.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'

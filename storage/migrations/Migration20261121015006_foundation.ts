@@ -1,3 +1,4 @@
+// The first schema: all tables, their keys and indexes.
 import { Migration } from '@mikro-orm/migrations'
 
 export class Migration20261121015006_foundation extends Migration {

@@ -1,3 +1,4 @@
+// Columns and indexes for searching end entities and certificates.
 import { Migration } from '@mikro-orm/migrations'
 
 export class Migration20261121043213_search extends Migration {

@@ -1,3 +1,4 @@
+// What activities throw: refusals become failures with a code, all else is tried again.
 import { expect, test } from '@jest/globals'
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common'
 import { withBoundary } from '../../activities/boundary.ts'

@@ -1,3 +1,4 @@
+// Recorded decisions count once, also when they are repeated or concurrent.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { CertRequestAction } from '../../domain/enums.ts'

@@ -1,3 +1,4 @@
+// The resources of the first start are made once (contract 4.6), and providers are prepared and checked.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createActivities } from '../../activities/index.ts'

@@ -1,3 +1,4 @@
+// Issuing one chunk of requests: what it writes, what it refuses, and that repeating it issues nothing twice.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common'

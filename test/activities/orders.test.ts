@@ -1,3 +1,4 @@
+// The activities of an order: its plan, its parts, its end.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

@@ -1,3 +1,4 @@
+// How each PEM block of a certificate import is judged (contract 10.4).
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseCertificatePem, type CertificateDescription } from '../../pki/certificate/certificate.ts'
 import { getKeyAlgorithm } from '../../pki/keys/algorithms.ts'

@@ -1,3 +1,4 @@
+// Large and concurrent certificate imports.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
 import { parseCertificatePem } from '../../pki/certificate/certificate.ts'

@@ -1,3 +1,4 @@
+// Importing certificates (contract 10.4).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseCertificatePem } from '../../pki/certificate/certificate.ts'

@@ -1,3 +1,4 @@
+// Searching certificate requests and listing pending ones.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { CertRequest } from '../../storage/rows/cert-request.ts'

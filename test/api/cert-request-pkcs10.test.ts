@@ -1,3 +1,4 @@
+// Finding a certificate request by its PKCS#10, and examining a PKCS#10 against policy and end entity.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

@@ -1,3 +1,4 @@
+// Creating many certificate requests in one call.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { PermissionGrant } from '../../storage/rows/permission-grant.ts'

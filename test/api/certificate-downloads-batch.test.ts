@@ -1,3 +1,4 @@
+// Downloading many certificates as one zip file.
 import { randomUUID, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { zipOf } from '../../api/resources/certificates/artifacts.ts'

@@ -1,3 +1,4 @@
+// Downloading certificate, chain, private key and PKCS#12.
 import { createPrivateKey, randomUUID, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

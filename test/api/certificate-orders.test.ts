@@ -1,3 +1,4 @@
+// Ordering certificates and reading orders (contract 4.2).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

@@ -1,3 +1,4 @@
+// Creating, reading, updating and checking certificate providers.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

@@ -1,3 +1,4 @@
+// Searching certificates by text, filters and rights (contract 1.3).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

@@ -1,3 +1,4 @@
+// Reading CSV tables as RFC 4180 and contract 12.2 describe them.
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import { csvText, readCsv, type CsvRow } from '../../api/resources/end-entities/csv.ts'

@@ -1,3 +1,4 @@
+// Encoding long answers while other requests are served.
 import { expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { dto, listOf, Timestamp } from '../../api/kernel/dto.ts'

@@ -1,3 +1,4 @@
+// Setting the alias of an end entity (contract 5.3).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

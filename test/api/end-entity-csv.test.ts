@@ -1,3 +1,4 @@
+// Creating end entities from a CSV table (contract 12.2).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

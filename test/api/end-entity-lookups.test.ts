@@ -1,3 +1,4 @@
+// Finding end entities by dataset, PKCS#10 and certificate (contract 5.3).
 import { randomUUID, sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { SubjectData } from '../../domain/end-entity-rules.ts'

@@ -1,3 +1,4 @@
+// The public enum operations (contract 2).
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { CertStatus, rsaKeySizes } from '../../domain/enums.ts'
 import { apiErrors } from '../../domain/failure.ts'

@@ -1,3 +1,4 @@
+// What the kernel answers: failures, fallbacks, statuses (contract 1.7).
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ApplicationFailure } from '@temporalio/common'

@@ -1,3 +1,4 @@
+// The kernel's Temporal client: starting, waiting, messages and updates.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client'

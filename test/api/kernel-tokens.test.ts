@@ -1,3 +1,4 @@
+// Which tokens the kernel accepts (contract 1.5).
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { authenticateWith, factsOf } from '../../api/kernel/authentication.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'

@@ -1,3 +1,4 @@
+// The kernel before a handler runs: path and method, reading the request, order of checks (contract 1.2, 1.6).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { operation } from '../../api/kernel/operation.ts'

@@ -1,3 +1,4 @@
+// Explaining why a principal may or may not do something.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { operations } from '../../api/app.ts'

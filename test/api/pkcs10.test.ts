@@ -1,3 +1,4 @@
+// Making and parsing PKCS#10 requests.
 import { createPrivateKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { encodePem } from '../../pki/pem.ts'

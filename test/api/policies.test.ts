@@ -1,3 +1,4 @@
+// Creating, reading and updating policies (contract 5.1).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

@@ -1,3 +1,4 @@
+// Listing the policies for which an end entity has no password.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { EndEntity } from '../../storage/rows/end-entity.ts'

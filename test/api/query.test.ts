@@ -1,3 +1,4 @@
+// Reading query parameters (contract 1.2).
 import { expect, test } from '@jest/globals'
 import { parametersIn } from '../../api/kernel/query.ts'
 

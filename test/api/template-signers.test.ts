@@ -1,3 +1,4 @@
+// Listing the template signers of a provider (contract 10.1).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import * as templateSigners from '../../api/resources/certificate-providers/template-signers.ts'

@@ -1,3 +1,4 @@
+// Headers and rows of end entity tables (contract 12.2).
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { csvText, readCsv } from '../../api/resources/end-entities/csv.ts'

@@ -1,3 +1,4 @@
+// Fields and rules of end entities (contract 5.2, 5.5).
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { canonicalDomain, canonicalEmail, canonicalHostName, canonicalIp } from '../../domain/address.ts'

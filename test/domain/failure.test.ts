@@ -1,3 +1,4 @@
+// The texts of failures.
 import { expect, test } from '@jest/globals'
 import { Failure, apiErrors } from '../../domain/failure.ts'
 

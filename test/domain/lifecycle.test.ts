@@ -1,3 +1,4 @@
+// The states of certificate requests and certificates (contract 4.1, 4.3).
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { Failure, type ApiError } from '../../domain/failure.ts'

@@ -1,3 +1,4 @@
+// The table of rights and the walk over the grants (contract 7.1).
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { couldServe, notOwn, wholeOf } from '../../domain/grant-rules.ts'

@@ -1,3 +1,4 @@
+// Which policies contradict themselves or their provider (contract 5.1).
 import { expect, test } from '@jest/globals'
 import { checkCryptoRestrictions, factsOf, keySpecOf, type KeyFacts } from '../../domain/key-rules.ts'
 import { Failure } from '../../domain/failure.ts'

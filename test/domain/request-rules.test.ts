@@ -1,3 +1,4 @@
+// The checks of a certificate request and their order (contract 5.4).
 import { expect, test } from '@jest/globals'
 import { endEntityFields } from '../../domain/end-entity-rules.ts'
 import { Failure, type ApiError } from '../../domain/failure.ts'

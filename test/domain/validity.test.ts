@@ -1,3 +1,4 @@
+// Beginning and end of validity by calendar (contract 2).
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import type { ValidFor } from '../../domain/enums.ts'

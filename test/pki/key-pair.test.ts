@@ -1,3 +1,4 @@
+// Generated and given keys: their description, their form, their strength.
 import { createPrivateKey, createPublicKey, generatePrimeSync } from 'node:crypto'
 import { afterAll, expect, test } from '@jest/globals'
 import { findKeyAlgorithm, keyAlgorithms, keyAlgorithmOf, type KeyAlgorithm } from '../../pki/keys/algorithms.ts'

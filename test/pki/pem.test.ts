@@ -1,3 +1,4 @@
+// Reading and writing PEM and Base64.
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { decodeBase64, decodePem, encodePem, encodePemChain } from '../../pki/pem.ts'

@@ -1,3 +1,4 @@
+// The subject data in a PKCS#10 request.
 import { afterAll, expect, test } from '@jest/globals'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { createPkcs10, parsePkcs10 } from '../../pki/pkcs10.ts'

@@ -1,3 +1,4 @@
+// Making, reading and proving PKCS#10 requests.
 import { afterAll, expect, test } from '@jest/globals'
 import { keyAlgorithms } from '../../pki/keys/algorithms.ts'
 import { generateKeyPair, type KeyPair } from '../../pki/keys/key-pair.ts'

@@ -1,3 +1,4 @@
+// PKCS#12 files as openssl reads them (contract 10.3).
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { keyAlgorithms } from '../../pki/keys/algorithms.ts'

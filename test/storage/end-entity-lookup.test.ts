@@ -1,3 +1,4 @@
+// Looking up many end entities by key.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { EndEntity } from '../../storage/rows/end-entity.ts'

@@ -1,3 +1,4 @@
+// The migrations make what the entities say, once.
 import { afterEach, expect, test } from '@jest/globals'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { Client } from 'pg'

@@ -1,3 +1,4 @@
+// Sealing and unsealing secrets.
 import { randomBytes } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { parseKeys, Seal } from '../../storage/seal.ts'

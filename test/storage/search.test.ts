@@ -1,3 +1,4 @@
+// Pages, order and criteria of searches.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { raw, type MikroORM } from '@mikro-orm/postgresql'

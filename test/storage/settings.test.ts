@@ -1,3 +1,4 @@
+// Stored settings, their defaults and how soon a change is seen.
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { openStorage } from '../../storage/orm.ts'

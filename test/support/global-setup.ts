@@ -1,3 +1,4 @@
+// Starts the servers that one test run shares, before the first test.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// The addresses of the test run's servers, and the users and clients that tests make there.
 import { randomUUID } from 'node:crypto'
 import { type IdentityStore, openIdentityStore } from '../../embedded/identity-store.ts'
 import { getToken } from '../../embedded/rest-client.ts'

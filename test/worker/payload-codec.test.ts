@@ -1,3 +1,4 @@
+// The payload codec encrypts every payload and opens its own.
 import { randomBytes } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { ApplicationFailure, defaultPayloadConverter, type Payload } from '@temporalio/common'

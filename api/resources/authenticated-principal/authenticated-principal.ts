@@ -1,4 +1,4 @@
-// Who am I (documents 1 and 2).
+// Who the caller is (contract 6.2).
 import { z } from 'zod'
 import { SecurityIdentityType } from '../../../domain/enums.ts'
 import { GlobalPermission } from '../../../domain/permission-enums.ts'
