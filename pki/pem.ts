@@ -11,7 +11,7 @@ export interface PemBlock {
 }
 
 /** PEM text of DER octets: LF, 64 columns, final newline (RFC 7468 2). */
-export function encodePem(label: PemLabel, der: Uint8Array): string {
+export const encodePem = (label: PemLabel, der: Uint8Array): string => {
   const lines =
     Buffer.from(der.buffer, der.byteOffset, der.length)
       .toString('base64')
@@ -25,7 +25,7 @@ export const encodePemChain = (label: PemLabel, ders: readonly Uint8Array[]): st
 
 const alphabet = /^[A-Za-z0-9+/]*={0,2}$/
 
-function findBase64(text: string): Buffer | null {
+const findBase64 = (text: string): Buffer | null => {
   const compact = text.replace(/\s+/g, '')
   return compact.length % 4 === 0 && alphabet.test(compact) ? Buffer.from(compact, 'base64') : null
 }
@@ -36,7 +36,7 @@ const begin = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g
 const withoutHeaders = (body: string) => body.replace(/^[^\n:]*:[^\n]*$/gm, '')
 
 /** All blocks of the text in their order; tolerates white space, CRLF and text around the blocks, and bare base64. */
-export function decodePem(text: string): PemBlock[] {
+export const decodePem = (text: string): PemBlock[] => {
   const starts = [...text.matchAll(begin)]
   if (starts.length === 0) return bareBlock(text)
   return starts.map((start, index) => {
@@ -52,13 +52,13 @@ export function decodePem(text: string): PemBlock[] {
 export const hasMoreBlocks = (text: string, most: number): boolean =>
   text.matchAll(begin).drop(most).next().done !== true
 
-function bareBlock(text: string): PemBlock[] {
+const bareBlock = (text: string): PemBlock[] => {
   const der = findBase64(text)
   return der && der.length > 0 ? [{ label: '', der }] : []
 }
 
 /** The octets of base64 text, also with white space or in PEM armour (the first block); else the given Failure. */
-export function decodeBase64(text: string, code: ApiError): Buffer {
+export const decodeBase64 = (text: string, code: ApiError): Buffer => {
   const der = decodePem(text)[0]?.der
   if (!der || der.length === 0) throw new Failure(code, 'The text is not base64')
   return der

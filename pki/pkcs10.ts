@@ -60,25 +60,25 @@ interface Attribute {
   readonly values: readonly DerValue[]
 }
 
-function readAttribute(value: DerValue): Attribute {
+const readAttribute = (value: DerValue): Attribute => {
   const [type, values, ...rest] = readSequence(value)
   if (rest.length > 0) throw new DerError('An attribute is malformed')
   return { oid: readOid(type), values: readSet(values) }
 }
 
 // Some programs leave the attributes out although RFC 2986 4.1 wants at least the empty set.
-function readAttributes(optional: readonly DerValue[]): Attribute[] {
+const readAttributes = (optional: readonly DerValue[]): Attribute[] => {
   const [attributes, ...rest] = optional
   if (rest.length > 0) throw new DerError('The request has additional members')
   return attributes ? expectTag(attributes, 0xa0).children.map(readAttribute) : []
 }
 
-function readChallengePassword(attributes: readonly Attribute[]): string | null {
+const readChallengePassword = (attributes: readonly Attribute[]): string | null => {
   const [value] = attributes.find(({ oid }) => oid === attributeOids.challengePassword)?.values ?? []
   return value ? findText(value) : null
 }
 
-function readSans(attributes: readonly Attribute[]): SubjectAlternativeName[] {
+const readSans = (attributes: readonly Attribute[]): SubjectAlternativeName[] => {
   const types: readonly string[] = [attributeOids.extensionRequest, attributeOids.microsoftExtensionRequest]
   const [value] = attributes.find(({ oid }) => types.includes(oid))?.values ?? []
   return value ? readSubjectAlternativeNames(readSequence(value).map(readExtension)) : []
@@ -96,7 +96,7 @@ export const namesOfInterest = (name: Name): Pkcs10Subject => ({
 /** Far above a request of any algorithm with 200 names; a reader of longer ones would be busy for seconds. */
 const mostOctets = 65_536
 
-function describe(der: Buffer): Pkcs10Description {
+const describe = (der: Buffer): Pkcs10Description => {
   if (der.length > mostOctets) throw new DerError(`It has more than ${mostOctets} octets`)
   const signed = readSigned(der)
   const [version, subject, publicKey, ...optional] = readSequence(signed.contents)
@@ -119,7 +119,7 @@ function describe(der: Buffer): Pkcs10Description {
 }
 
 /** Describes a DER CertificationRequest that fills the buffer; Failure INVALID_PKCS10 when unreadable. */
-export function parsePkcs10(der: Buffer): Pkcs10Description {
+export const parsePkcs10 = (der: Buffer): Pkcs10Description => {
   try {
     return describe(der)
   } catch (error) {
@@ -129,12 +129,12 @@ export function parsePkcs10(der: Buffer): Pkcs10Description {
 }
 
 /** The signature is right, which proves that the sender holds the key; else Failure INVALID_PKCS10. */
-export function mustBeProven({ signatureValid }: Pick<Pkcs10Description, 'signatureValid'>): void {
+export const mustBeProven = ({ signatureValid }: Pick<Pkcs10Description, 'signatureValid'>): void => {
   if (!signatureValid) throw new Failure('INVALID_PKCS10', 'The signature of the PKCS#10 request is wrong')
 }
 
 /** As parsePkcs10, and the signature must be right; Failure INVALID_PKCS10. */
-export function checkPkcs10(der: Buffer): Pkcs10Description {
+export const checkPkcs10 = (der: Buffer): Pkcs10Description => {
   const description = parsePkcs10(der)
   mustBeProven(description)
   return description
@@ -157,14 +157,14 @@ const challenge = (password: string) =>
     /^[A-Za-z0-9 '()+,\-./:=?]+$/.test(password) ? printableString(password) : utf8String(password),
   )
 
-function attributesOf({ sans, challengePassword }: Pkcs10Input): Buffer[] {
+const attributesOf = ({ sans, challengePassword }: Pkcs10Input): Buffer[] => {
   const extensions = sans.length > 0 ? sequence(subjectAlternativeName(sans, false)) : null
   const parts = extensions ? [attribute(attributeOids.extensionRequest, extensions)] : []
   return challengePassword ? [...parts, challenge(challengePassword)] : parts
 }
 
 /** DER CertificationRequest, signed with the key's natural digest (contract 10.2). */
-export function createPkcs10(input: Pkcs10Input): Promise<Buffer> {
+export const createPkcs10 = (input: Pkcs10Input): Promise<Buffer> => {
   const { subject, keys } = input
   const key = createPrivateKey({ key: keys.privateKeyPkcs8, format: 'der', type: 'pkcs8' })
   const attributes = attributesOf(input).toSorted((one, other) => Buffer.compare(one, other))

@@ -38,7 +38,7 @@ interface Encrypted {
 }
 
 // PBES2 (RFC 8018 6.2).
-async function encrypt(octets: Buffer, password: string): Promise<Encrypted> {
+const encrypt = async (octets: Buffer, password: string): Promise<Encrypted> => {
   const [salt, iv] = [randomBytes(16), randomBytes(16)]
   const key = await pbkdf2Async(password, salt, encryptionRounds, 32, 'sha256')
   const cipher = createCipheriv('aes-256-cbc', key, iv)
@@ -58,14 +58,14 @@ async function encrypt(octets: Buffer, password: string): Promise<Encrypted> {
 const repeatTo = (octets: Buffer, block: number) => Buffer.alloc(Math.ceil(octets.length / block) * block, octets)
 
 // Key derivation of RFC 7292 B.2 for 32 octets, one round of SHA-256 (u = 32, v = 64).
-function deriveMacKey(password: string, salt: Buffer): Buffer {
+const deriveMacKey = (password: string, salt: Buffer): Buffer => {
   const text = Buffer.from(`${password}\0`, 'utf16le').swap16()
   let key = Buffer.concat([Buffer.alloc(64, 3), repeatTo(salt, 64), repeatTo(text, 64)])
   for (let round = 0; round < macRounds; round++) key = hash('sha256', key, 'buffer')
   return key
 }
 
-function macData(contents: Buffer, password: string): Buffer {
+const macData = (contents: Buffer, password: string): Buffer => {
   const salt = randomBytes(16)
   const digest = createHmac('sha256', deriveMacKey(password, salt)).update(contents).digest()
   const digestInfo = sequence(sequence(oid(oids.sha256), derNull), octetString(digest))
@@ -86,18 +86,18 @@ const certificateBag = (certificate: Buffer, ...attributes: readonly Buffer[]) =
 
 const dataContent = (octets: Buffer) => sequence(oid(oids.data), context(0, octetString(octets)))
 
-function encryptedContent({ algorithm, octets }: Encrypted): Buffer {
+const encryptedContent = ({ algorithm, octets }: Encrypted): Buffer => {
   const info = sequence(oid(oids.data), algorithm, implicit(0, octets))
   return sequence(oid(oids.encryptedData), context(0, sequence(integer(0), info)))
 }
 
-function keyBag({ algorithm, octets }: Encrypted, attributes: Buffer): Buffer {
+const keyBag = ({ algorithm, octets }: Encrypted, attributes: Buffer): Buffer => {
   const shrouded = sequence(algorithm, octetString(octets))
   return sequence(oid(oids.shroudedKeyBag), context(0, shrouded), attributes)
 }
 
 /** DER PFX of key, leaf and chain; friendlyName and localKeyId tie the leaf to its key. */
-export async function createPkcs12(input: Pkcs12Input): Promise<Buffer> {
+export const createPkcs12 = async (input: Pkcs12Input): Promise<Buffer> => {
   const { privateKeyPkcs8, certificates, friendlyName, password } = input
   const [leaf, ...chain] = certificates
   if (!leaf) throw new TypeError('A PKCS#12 file needs the certificate of its key')

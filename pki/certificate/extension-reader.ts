@@ -48,7 +48,7 @@ export interface BasicConstraints {
   readonly pathLength: number | null
 }
 
-function parseBasicConstraints(value: Buffer): BasicConstraints {
+const parseBasicConstraints = (value: Buffer): BasicConstraints => {
   const members = readSequence(readDer(value))
   const flag = members[0]?.tag === 0x01 ? members[0] : undefined
   const [pathLength, ...rest] = members.slice(flag ? 1 : 0)
@@ -81,7 +81,7 @@ export const readSubjectAlternativeNames = (extensions: readonly Extension[]): S
 const uris = (values: readonly DerValue[]) =>
   values.flatMap(({ tag, content }) => (tag === generalNameTags.uri ? [content.toString('latin1')] : []))
 
-function pointUris(point: DerValue): string[] {
+const pointUris = (point: DerValue): string[] => {
   const name = readSequence(point).find(({ tag }) => tag === 0xa0)
   const fullName = name?.children.find(({ tag }) => tag === 0xa0)
   return fullName ? uris(fullName.children) : []

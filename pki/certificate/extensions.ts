@@ -45,7 +45,7 @@ export const extendedKeyUsage = (usages: readonly string[]): Buffer =>
   )
 
 /** Basic constraints, critical (4.2.1.9); without CA the value is empty. */
-export function basicConstraints(isCa: boolean, pathLength: number | null): Buffer {
+export const basicConstraints = (isCa: boolean, pathLength: number | null): Buffer => {
   const parts = isCa ? [derTrue, ...(pathLength === null ? [] : [integer(pathLength)])] : []
   return extension(extensionOids.basicConstraints, sequence(...parts), true)
 }

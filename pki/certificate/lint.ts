@@ -23,7 +23,7 @@ export class LintError extends Error {
 }
 
 /** All rules that a DER TBSCertificate breaks. */
-export function findLintFindings(tbsDer: Buffer, context: LintContext): LintFinding[] {
+export const findLintFindings = (tbsDer: Buffer, context: LintContext): LintFinding[] => {
   try {
     const tbs = lintSubjectOf(readTbs(readDer(tbsDer)))
     return lintRules.filter(({ holds }) => !holds(tbs, context)).map(({ rule, clause }) => ({ rule, clause }))
@@ -34,7 +34,7 @@ export function findLintFindings(tbsDer: Buffer, context: LintContext): LintFind
 }
 
 /** Throws a LintError when a DER TBSCertificate breaks a rule, or differs from what was asked for. */
-export function lint(tbsDer: Buffer, context: LintContext): void {
+export const lint = (tbsDer: Buffer, context: LintContext): void => {
   const findings = findLintFindings(tbsDer, context)
   if (findings.length > 0) throw new LintError(findings)
 }

@@ -137,7 +137,7 @@ export const findKeyAlgorithm = (detail: number | string): KeyAlgorithm | null =
   algorithmsByDetail.get(detail as RsaKeySize) ?? null
 
 /** The row of a key kind. */
-export function getKeyAlgorithm(spec: KeySpec): KeyAlgorithm {
+export const getKeyAlgorithm = (spec: KeySpec): KeyAlgorithm => {
   const algorithm = findKeyAlgorithm(sizeOrCurve(spec))
   if (!algorithm) throw new TypeError(`No such kind of key: ${JSON.stringify(spec)}`)
   return algorithm
@@ -146,7 +146,7 @@ export function getKeyAlgorithm(spec: KeySpec): KeyAlgorithm {
 const algorithmOfKeyObject = new WeakMap<KeyObject, KeyAlgorithm>()
 
 /** The row of a node:crypto key (public or private); throws a TypeError when the kind is none of ours. */
-export function keyAlgorithmOf(key: KeyObject): KeyAlgorithm {
+export const keyAlgorithmOf = (key: KeyObject): KeyAlgorithm => {
   const known = algorithmOfKeyObject.get(key)
   if (known) return known
   const { modulusLength, namedCurve } = key.asymmetricKeyDetails ?? {}

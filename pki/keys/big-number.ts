@@ -7,7 +7,7 @@ export const modulo = (value: bigint, modulus: bigint): bigint => {
 }
 
 /** base to the exponent, modulo a number. */
-export function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
+export const power = (base: bigint, exponent: bigint, modulus: bigint): bigint => {
   let result = 1n
   let square = modulo(base, modulus)
   for (let rest = exponent; rest > 0n; rest >>= 1n) {
@@ -18,7 +18,7 @@ export function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
 }
 
 /** The largest whole number whose square is not above the value (Newton's method). */
-export function squareRoot(value: bigint): bigint {
+export const squareRoot = (value: bigint): bigint => {
   if (value < 2n) return value
   let root = 1n << BigInt((value.toString(16).length * 4 + 1) >> 1)
   for (;;) {
@@ -29,7 +29,7 @@ export function squareRoot(value: bigint): bigint {
 }
 
 /** All primes up to a limit. */
-export function primesUpTo(limit: number): bigint[] {
+export const primesUpTo = (limit: number): bigint[] => {
   const primes: number[] = []
   for (let candidate = 2; candidate <= limit; candidate++)
     if (!primes.some(prime => candidate % prime === 0)) primes.push(candidate)

@@ -16,7 +16,7 @@ const encodings = {
   privateKeyEncoding: { type: 'pkcs8', format: 'der' },
 } as const
 
-function generateEncoded(spec: KeySpec) {
+const generateEncoded = (spec: KeySpec) => {
   if (spec.cryptoAlgorithm === 'RSA')
     return generateAsync('rsa', { modulusLength: spec.keySize, publicExponent: 65_537, ...encodings })
   if (spec.cryptoAlgorithm === 'EC')
@@ -26,7 +26,7 @@ function generateEncoded(spec: KeySpec) {
 }
 
 /** A new key pair of the kind, by the operating system's random source (FIPS 186-5). */
-export async function generateKeyPair(spec: KeySpec): Promise<KeyPair> {
+export const generateKeyPair = async (spec: KeySpec): Promise<KeyPair> => {
   const { publicKey, privateKey } = await generateEncoded(spec)
   return { publicKeySpki: publicKey, privateKeyPkcs8: privateKey }
 }

@@ -35,7 +35,7 @@ const isSquare = (value: bigint) => squaresModulo256.has(value & 255n) && square
 const fermatRounds = 100
 
 // Fermat: primes that lie close together are found in the first rounds (CVE-2022-26320).
-function hasClosePrimes({ modulus }: RsaNumbers): boolean {
+const hasClosePrimes = ({ modulus }: RsaNumbers): boolean => {
   let root = squareRoot(modulus)
   if (root * root < modulus) root++
   for (let round = 0; round < fermatRounds; round++, root++) if (isSquare(root * root - modulus)) return true
@@ -79,7 +79,7 @@ const weierstrassCurves: Readonly<Record<string, WeierstrassCurve>> = {
   },
 }
 
-function isOnWeierstrassCurve(key: Buffer, { octets, p, b }: WeierstrassCurve): boolean {
+const isOnWeierstrassCurve = (key: Buffer, { octets, p, b }: WeierstrassCurve): boolean => {
   const x = fromOctets(key.subarray(1, 1 + octets))
   const y = fromOctets(key.subarray(1 + octets))
   return x < p && y < p && modulo(y * y - (x * x * x - 3n * x + b), p) === 0n
@@ -102,7 +102,7 @@ const edwardsCurves: Readonly<Record<string, EdwardsCurve>> = {
 }
 
 // The sign of x is the highest bit; a point of small order has x = 0, y = 0, or (order 8) y² = a·x².
-function isGoodEdwardsPoint(key: Buffer, { p, a, d }: EdwardsCurve): boolean {
+const isGoodEdwardsPoint = (key: Buffer, { p, a, d }: EdwardsCurve): boolean => {
   const littleEndian = Buffer.from(key.toReversed())
   littleEndian[0] = (littleEndian[0] ?? 0) & 0x7f
   const y = fromOctets(littleEndian)
@@ -112,7 +112,7 @@ function isGoodEdwardsPoint(key: Buffer, { p, a, d }: EdwardsCurve): boolean {
   return isOnCurve && y !== 0n && ySquared !== modulo(a * xSquared, p)
 }
 
-function isGoodPoint(key: Buffer, namedCurve: string): boolean {
+const isGoodPoint = (key: Buffer, namedCurve: string): boolean => {
   const weierstrass = weierstrassCurves[namedCurve]
   if (weierstrass) return isOnWeierstrassCurve(key, weierstrass)
   const edwards = edwardsCurves[namedCurve]
@@ -129,7 +129,7 @@ const findWeakness = (parts: PublicKeyParts, namedCurve: string | null): string 
  * Refuses weak keys, given as DER SubjectPublicKeyInfo: Failure WEAK_KEY; INVALID_PUBLIC_KEY and
  * CRYPTO_RESTRICTION_VIOLATION as describePublicKey. Curves outside the algorithm table are not judged.
  */
-export function checkKeyStrength(spki: Buffer): void {
+export const checkKeyStrength = (spki: Buffer): void => {
   const { namedCurve } = describePublicKey(spki)
   const weakness = readingPublicKey(() => findWeakness(readPublicKeyParts(readDer(spki)), namedCurve))
   if (weakness) throw new Failure('WEAK_KEY', `The key is weak: ${weakness}`)

@@ -17,12 +17,12 @@ export const generalNameTags = { email: 0x81, dns: 0x82, directory: 0xa4, uri: 0
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i
 
 /** Whether the text is a host name of letters, digits and hyphens (RFC 1123 2.1), `*.` allowed as its first label. */
-export function isHostName(text: string): boolean {
+export const isHostName = (text: string): boolean => {
   const labels = (text.startsWith('*.') ? text.slice(2) : text).split('.')
   return text.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
 }
 
-function encodeIp(text: string): Buffer {
+const encodeIp = (text: string): Buffer => {
   const octets = findIpOctets(text)
   if (!octets) throw new TypeError(`Not an IP address: ${text}`)
   return implicit(7, octets)
@@ -42,18 +42,18 @@ const encoders: Readonly<Record<SubjectAlternativeName['type'], (value: string) 
 export const encodeGeneralNames = (names: readonly SubjectAlternativeName[]): Buffer =>
   sequence(...names.map(({ type, value }) => encoders[type](value)))
 
-function ascii({ content }: DerValue): string {
+const ascii = ({ content }: DerValue): string => {
   if (content.some(octet => octet > 0x7f)) throw new DerError('A name holds an octet outside ASCII')
   return content.toString('latin1')
 }
 
-function ipText({ content }: DerValue): string {
+const ipText = ({ content }: DerValue): string => {
   const text = formatIp(content)
   if (text === null) throw new DerError('An IP address has neither 4 nor 16 octets')
   return text
 }
 
-function directoryText(value: DerValue): string {
+const directoryText = (value: DerValue): string => {
   const [name, ...rest] = value.children
   if (!name || rest.length > 0) throw new DerError('A directory name is malformed')
   return formatName(readName(name))

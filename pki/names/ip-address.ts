@@ -1,12 +1,12 @@
 // IP addresses between text and the 4 or 16 octets of a certificate (RFC 5280 4.2.1.6), without touching the network.
 
-function parseIpv4(text: string): number[] | null {
+const parseIpv4 = (text: string): number[] | null => {
   const parts = text.split('.')
   const legal = parts.length === 4 && parts.every(part => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256)
   return legal ? parts.map(Number) : null
 }
 
-function parseGroups(text: string): number[] | null {
+const parseGroups = (text: string): number[] | null => {
   if (text === '') return []
   const octets: number[] = []
   const groups = text.split(':')
@@ -20,7 +20,7 @@ function parseGroups(text: string): number[] | null {
   return octets
 }
 
-function parseIpv6(text: string): number[] | null {
+const parseIpv6 = (text: string): number[] | null => {
   const halves = text.split('::')
   const [head, tail] = [parseGroups(halves[0] ?? ''), parseGroups(halves[1] ?? '')]
   if (halves.length > 2 || !head || !tail) return null
@@ -30,13 +30,13 @@ function parseIpv6(text: string): number[] | null {
 }
 
 /** The 4 or 16 octets of an address in text, or null when it is none. */
-export function findIpOctets(text: string): Buffer | null {
+export const findIpOctets = (text: string): Buffer | null => {
   const octets = text.includes(':') ? parseIpv6(text) : parseIpv4(text)
   return octets && Buffer.from(octets)
 }
 
 // RFC 5952: lower case, no leading zeros, the first longest run of zero groups becomes `::`.
-function formatIpv6(octets: Buffer): string {
+const formatIpv6 = (octets: Buffer): string => {
   const groups = Array.from({ length: 8 }, (_, index) => octets.readUInt16BE(index * 2).toString(16))
   const runs = `:${groups.join(':')}:`.match(/(?<=:)(0:){2,}/g) ?? []
   const longest = runs.reduce((best, run) => (run.length > best.length ? run : best), '')
@@ -47,7 +47,7 @@ function formatIpv6(octets: Buffer): string {
 }
 
 /** Canonical text of 4 or 16 octets (RFC 5952), or null for another count. */
-export function formatIp(octets: Buffer): string | null {
+export const formatIp = (octets: Buffer): string | null => {
   if (octets.length === 4) return octets.join('.')
   return octets.length === 16 ? formatIpv6(octets) : null
 }

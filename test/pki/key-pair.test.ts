@@ -93,14 +93,14 @@ test('what is no canonical SubjectPublicKeyInfo is INVALID_PUBLIC_KEY', async ()
 const prime = (bits: number) => generatePrimeSync(bits, { bigint: true })
 const isPrime = (candidate: bigint) => power(2n, candidate - 1n, candidate) === 1n
 
-function nextPrime(start: bigint, step = 2n): bigint {
+const nextPrime = (start: bigint, step = 2n): bigint => {
   let candidate = start
   while (!isPrime(candidate)) candidate += step
   return candidate
 }
 
 // The generator of CVE-2017-15361: k·M + (65537^a mod M), M the product of the first 126 primes.
-function rocaPrime(): bigint {
+const rocaPrime = (): bigint => {
   const product = primesUpTo(701).reduce((all, next) => all * next, 1n)
   return nextPrime((prime(50) << 8n) * product + power(65_537n, prime(60), product), product)
 }

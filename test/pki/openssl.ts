@@ -43,7 +43,7 @@ export const tryOpenssl = (...args: readonly string[]): Promise<Verdict> =>
   })
 
 /** Runs openssl, which must succeed. */
-export async function openssl(...args: readonly string[]): Promise<Verdict> {
+export const openssl = async (...args: readonly string[]): Promise<Verdict> => {
   const verdict = await tryOpenssl(...args)
   if (verdict.code !== 0) throw new Error(`openssl ${args.join(' ')}: ${verdict.text}`)
   return verdict
