@@ -1,6 +1,6 @@
 // What a PKCS#10 request says about its owner, in the words of an end entity (SubjectDataDto).
+import type { SubjectAlternativeName } from '../domain/address.ts'
 import type { GenericPair, SubjectData } from '../domain/end-entity-rules.ts'
-import type { SubjectAlternativeName } from './names/general-name.ts'
 import type { Pkcs10Description } from './pkcs10.ts'
 
 /** Subject data whose lists are always there; as it came, not checked by the rules of end entities. */

@@ -1,5 +1,6 @@
 // PKCS#10 certification requests (RFC 2986) with the attributes of PKCS#9 (RFC 2985): read, checked and made.
 import { createPrivateKey } from 'node:crypto'
+import type { SubjectAlternativeName } from '../domain/address.ts'
 import { Failure } from '../domain/failure.ts'
 import { findSignatureAlgorithm } from './keys/algorithms.ts'
 import { context, integer, oid, printableString, sequence, setOf, utf8String } from './asn1/der.ts'
@@ -15,7 +16,6 @@ import {
 } from './asn1/der-reader.ts'
 import { readSubjectAlternativeNames } from './certificate/extension-reader.ts'
 import { subjectAlternativeName } from './certificate/extensions.ts'
-import type { SubjectAlternativeName } from './names/general-name.ts'
 import type { KeyPair } from './keys/key-pair.ts'
 import { attributeTexts, encodeName, type Name, readName, type SubjectNameData, subjectName } from './names/name.ts'
 import { formatName } from './names/name-text.ts'

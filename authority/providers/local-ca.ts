@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { LocalConfiguration } from '../../domain/local-provider.ts'
 import type { Validity } from '../../domain/validity.ts'
-import type { KeySpec } from '../../pki/keys/algorithms.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import {
   generateSerialNumber,
   issueCertificate,

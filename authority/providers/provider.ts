@@ -1,7 +1,7 @@
 // What every kind of certificate provider can do; one file a kind beside this one.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
-import type { KeySpec } from '../../pki/keys/algorithms.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import type { SubjectData } from '../../domain/end-entity-rules.ts'
 import type { Capabilities } from '../../domain/policy-rules.ts'
 import type { Validity } from '../../domain/validity.ts'

@@ -1,12 +1,12 @@
 // Certificates (RFC 5280): made in three separate steps - build, lint, sign - and any certificate described.
 import { hash, type KeyObject, randomBytes } from 'node:crypto'
+import type { SubjectAlternativeName } from '../../domain/address.ts'
 import type { CryptoAlgorithm } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Validity } from '../../domain/validity.ts'
 import { findSignatureAlgorithm, type KeyAlgorithm } from '../keys/algorithms.ts'
 import { DerError } from '../asn1/der-reader.ts'
 import * as read from './extension-reader.ts'
-import type { SubjectAlternativeName } from '../names/general-name.ts'
 import { lint } from './lint.ts'
 import { commonNameOf, readName } from '../names/name.ts'
 import { formatName } from '../names/name-text.ts'

@@ -1,4 +1,5 @@
 // What certificate extensions say (RFC 5280 4.2), read from their DER; every error is a DerError.
+import type { SubjectAlternativeName } from '../../domain/address.ts'
 import {
   DerError,
   type DerValue,
@@ -11,7 +12,7 @@ import {
   readSequence,
 } from '../asn1/der-reader.ts'
 import { accessMethods, extensionOids } from './extensions.ts'
-import { generalNameTags, readGeneralNames, type SubjectAlternativeName } from '../names/general-name.ts'
+import { generalNameTags, readGeneralNames } from '../names/general-name.ts'
 import type { Extension } from './tbs-certificate.ts'
 import { extendedKeyUsageName, type KeyUsage, keyUsageNames } from './usages.ts'
 

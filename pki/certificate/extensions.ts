@@ -1,6 +1,7 @@
 // Certificate extensions (RFC 5280 4.2): object identifiers and DER of each.
+import type { SubjectAlternativeName } from '../../domain/address.ts'
 import { context, derNull, derTrue, implicit, integer, namedBits, octetString, oid, sequence } from '../asn1/der.ts'
-import { encodeGeneralNames, type SubjectAlternativeName } from '../names/general-name.ts'
+import { encodeGeneralNames } from '../names/general-name.ts'
 import { findExtendedKeyUsageOid, type KeyUsage, keyUsageNames } from './usages.ts'
 
 /** Object identifiers of the extensions that are read or written. */

@@ -1,4 +1,5 @@
 // The part of a certificate that is signed (TBSCertificate, RFC 5280 4.1.2): built from a template, and taken apart.
+import type { SubjectAlternativeName } from '../../domain/address.ts'
 import type { Validity } from '../../domain/validity.ts'
 import { getKeyAlgorithm, type KeyAlgorithm } from '../keys/algorithms.ts'
 import { context, integer, sequence, tags, time } from '../asn1/der.ts'
@@ -14,7 +15,6 @@ import {
   readTime,
 } from '../asn1/der-reader.ts'
 import * as extensions from './extensions.ts'
-import type { SubjectAlternativeName } from '../names/general-name.ts'
 import { keyUsagesFor, type Template } from './templates.ts'
 import { getPublicKeyAlgorithm, keyIdentifier } from '../keys/public-key.ts'
 

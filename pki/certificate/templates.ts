@@ -1,8 +1,8 @@
 // Certificate templates (contract 10.2) as data, what they need of an end entity, and the names they let in.
+import { isDomain, type SubjectAlternativeName } from '../../domain/address.ts'
 import type { EndEntityProperty, ValidFor } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { KeySpec } from '../keys/algorithms.ts'
-import { isHostName, type SubjectAlternativeName } from '../names/general-name.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import type { SubjectNameData } from '../names/name.ts'
 import {
   extendedKeyUsageOids,
@@ -190,7 +190,7 @@ export const keyUsagesFor = ({ keyUsages, ecKeyAgreement }: Template, { cryptoAl
 }
 
 const dnsNames = ({ commonNameIsDnsName }: Template, { commonName, domains }: TemplateSubject): string[] => {
-  const name = commonNameIsDnsName && commonName && isHostName(commonName) ? [commonName.toLowerCase()] : []
+  const name = commonNameIsDnsName && commonName && isDomain(commonName) ? [commonName.toLowerCase()] : []
   return [...new Set([...name, ...(domains ?? [])])]
 }
 

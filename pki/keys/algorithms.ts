@@ -2,13 +2,8 @@
 // RFC 4055, RFC 5480, RFC 5758, RFC 8410).
 import type { KeyObject } from 'node:crypto'
 import type { CmpSignatureAlgorithm, ECNamedCurve, EdDSANamedCurve, RsaKeySize } from '../../domain/enums.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import { derNull, oid, sequence } from '../asn1/der.ts'
-
-/** A kind of key that the platform makes and certifies. */
-export type KeySpec =
-  | { readonly cryptoAlgorithm: 'RSA'; readonly keySize: RsaKeySize }
-  | { readonly cryptoAlgorithm: 'EC'; readonly ecNamedCurve: ECNamedCurve }
-  | { readonly cryptoAlgorithm: 'EDDSA'; readonly edDSANamedCurve: EdDSANamedCurve }
 
 /** A signature algorithm: public name, OID, DER AlgorithmIdentifier and node:crypto digest (null for pure EdDSA). */
 export interface SignatureAlgorithm {

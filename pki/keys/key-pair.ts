@@ -1,7 +1,8 @@
 // Key pairs, made in the libuv pool so that the event loop stays free.
 import { generateKeyPair as generate } from 'node:crypto'
 import { promisify } from 'node:util'
-import { getKeyAlgorithm, type KeySpec } from './algorithms.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
+import { getKeyAlgorithm } from './algorithms.ts'
 
 /** Both halves of a key pair: DER SubjectPublicKeyInfo and DER PKCS#8 PrivateKeyInfo (RFC 5958), not encrypted. */
 export interface KeyPair {

@@ -1,7 +1,7 @@
 // A root, an issuing CA and leaves below them, for tests.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type Validity, validity } from '../../domain/validity.ts'
-import type { KeySpec } from '../../pki/keys/algorithms.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import {
   type CertificateDescription,
   generateSerialNumber,

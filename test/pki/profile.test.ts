@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { KeySpec } from '../../pki/keys/algorithms.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import {
   keyUsagesFor,
   mergeTemplates,

@@ -4,7 +4,7 @@ import { endEntityFields, type EndEntityFields } from '../../../domain/end-entit
 import { rsaKeySizes } from '../../../domain/enums.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { keySpecOf, type KeySpec } from '../../../domain/key-rules.ts'
-import type { SubjectAlternativeName } from '../../../pki/names/general-name.ts'
+import type { SubjectAlternativeName } from '../../../domain/address.ts'
 import { generateKeyPair } from '../../../pki/keys/key-pair.ts'
 import { decodePem, encodePem } from '../../../pki/pem.ts'
 import { checkPkcs10, createPkcs10, parsePkcs10 as readPkcs10 } from '../../../pki/pkcs10.ts'
