@@ -17,27 +17,18 @@ import {
 import { readSubjectAlternativeNames } from './certificate/extension-reader.ts'
 import { subjectAlternativeName } from './certificate/extensions.ts'
 import type { KeyPair } from './keys/key-pair.ts'
-import { attributeTexts, encodeName, type Name, readName, type SubjectNameData, subjectName } from './names/name.ts'
+import { encodeName, type Name, readName, type SubjectNameData, subjectName } from './names/name.ts'
 import { formatName } from './names/name-text.ts'
+import { type SubjectNames, subjectNamesOf } from './names/subject-data.ts'
 import { readPublicKeyParts } from './keys/public-key.ts'
 import { isSignedBy, readSigned, signDer } from './certificate/signed.ts'
 import { readExtension } from './certificate/tbs-certificate.ts'
 
-/** The names that matter of a request's subject; each list in encoding order (contract 5.4 step 9). */
-export interface Pkcs10Subject {
-  readonly commonNames: readonly string[]
-  readonly organizations: readonly string[]
-  readonly organizationalUnits: readonly string[]
-  readonly countries: readonly string[]
-  /** Of the subject alone; those of the alternative names are in `sans`. */
-  readonly emailAddresses: readonly string[]
-}
-
-/** A request in words; the subject's attributes also as a Name. */
+/** A request described; `der` is its DER and `publicKeySpki` its DER SubjectPublicKeyInfo. */
 export interface Pkcs10Description {
   readonly der: Buffer
   readonly name: Name
-  readonly subject: Pkcs10Subject
+  readonly subject: SubjectNames
   readonly subjectDn: string
   readonly sans: readonly SubjectAlternativeName[]
   readonly publicKeySpki: Buffer
@@ -84,20 +75,11 @@ const readSans = (attributes: readonly Attribute[]): SubjectAlternativeName[] =>
   return value ? readSubjectAlternativeNames(readSequence(value).map(readExtension)) : []
 }
 
-/** The attributes of a subject name that an end entity has as well. */
-export const namesOfInterest = (name: Name): Pkcs10Subject => ({
-  commonNames: attributeTexts(name, 'CN'),
-  organizations: attributeTexts(name, 'O'),
-  organizationalUnits: attributeTexts(name, 'OU'),
-  countries: attributeTexts(name, 'C'),
-  emailAddresses: attributeTexts(name, 'emailAddress'),
-})
-
 /** Far above a request of any algorithm with 200 names; a reader of longer ones would be busy for seconds. */
-const mostOctets = 65_536
+const maxOctets = 65_536
 
 const describe = (der: Buffer): Pkcs10Description => {
-  if (der.length > mostOctets) throw new DerError(`It has more than ${mostOctets} octets`)
+  if (der.length > maxOctets) throw new DerError(`It has more than ${maxOctets} octets`)
   const signed = readSigned(der)
   const [version, subject, publicKey, ...optional] = readSequence(signed.contents)
   if (!subject || !publicKey || !readInteger(version).equals(Buffer.of(0))) throw new DerError('The version is not 1')
@@ -107,7 +89,7 @@ const describe = (der: Buffer): Pkcs10Description => {
   return {
     der,
     name,
-    subject: namesOfInterest(name),
+    subject: subjectNamesOf(name),
     subjectDn: formatName(name),
     sans: readSans(attributes),
     publicKeySpki: publicKey.raw,

@@ -1,3 +1,4 @@
+// Certificates as openssl reads and verifies them.
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { validity } from '../../domain/validity.ts'

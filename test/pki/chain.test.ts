@@ -1,3 +1,4 @@
+// Ordering certificates into a chain.
 import { beforeAll, expect, test } from '@jest/globals'
 import { type CertificateDescription, issueCertificate, parseCertificate } from '../../pki/certificate/certificate.ts'
 import { buildChain, isIssuedBy, namesIssuer, orderChain } from '../../pki/certificate/chain.ts'

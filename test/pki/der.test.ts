@@ -1,3 +1,4 @@
+// Writing and reading strict DER.
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { context, integer, namedBits, oid, sequence, setOf, time, tlv } from '../../pki/asn1/der.ts'

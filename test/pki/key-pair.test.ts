@@ -1,3 +1,4 @@
+// Generated and given keys: their description, their form, their strength.
 import { createPrivateKey, createPublicKey, generatePrimeSync } from 'node:crypto'
 import { afterAll, expect, test } from '@jest/globals'
 import { pow as power } from '@noble/curves/abstract/modular.js'
@@ -134,6 +135,13 @@ test('a point beside its curve is WEAK_KEY', async () => {
   expect(failureCode(() => checkKeyStrength(ecKey(Buffer.concat([Buffer.of(4), Buffer.alloc(64)]))))).toBe('WEAK_KEY')
 })
 
+test.each(['SECP384R1', 'SECP521R1'] as const)('a point beside %s is WEAK_KEY', async ecNamedCurve => {
+  const { publicKeySpki } = await generateKeyPair({ cryptoAlgorithm: 'EC', ecNamedCurve })
+  const key = Buffer.from(publicKeySpki)
+  key[key.length - 1] = (key.at(-1) ?? 0) ^ 1
+  expect(failureCode(() => checkKeyStrength(key))).toBe('WEAK_KEY')
+})
+
 const edKey = (y: string) => sequence(sequence(oid('1.3.101.112')), bitString(Buffer.from(y.padEnd(64, '0'), 'hex')))
 
 // Orders 1, 2, 4 and 8, a y that has no x, and a y that is not reduced.
@@ -147,6 +155,15 @@ test.each([
 ])('the Ed25519 point %s is WEAK_KEY', y => {
   expect(failureCode(() => checkKeyStrength(edKey(y)))).toBe('WEAK_KEY')
 })
+
+// Orders 1, 2 and 4, a y that has no x, and a y that is not reduced.
+test.each(['01', `${'fe'.padEnd(56, 'f')}fe${'ff'.repeat(27)}`, '00', '02', `${'ff'.repeat(28)}fe${'ff'.repeat(27)}`])(
+  'the Ed448 point %s is WEAK_KEY',
+  y => {
+    const key = sequence(sequence(oid('1.3.101.113')), bitString(Buffer.from(y.padEnd(114, '0'), 'hex')))
+    expect(failureCode(() => checkKeyStrength(key))).toBe('WEAK_KEY')
+  },
+)
 
 test('the key identifier is the leftmost 160 bits of SHA-256 over the key', async () => {
   const { publicKeySpki } = await generateKeyPair({ cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED25519' })

@@ -1,3 +1,4 @@
+// Each lint rule refuses the breach that it is for, and none refuses what the builder makes.
 import { beforeAll, expect, test } from '@jest/globals'
 import { findKeyAlgorithm, keyAlgorithms, type KeyAlgorithm, signatureAlgorithms } from '../../pki/keys/algorithms.ts'
 import { buildTbs, lint, LintError, type TbsInput } from '../../pki/certificate/certificate.ts'

@@ -1,3 +1,4 @@
+// Distinguished names: their encoding and their RFC 4514 text.
 import { afterAll, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
