@@ -1,5 +1,5 @@
-// A strict reader of DER (ITU-T X.690): definite, shortest lengths; every error is a DerError, which the parser of each
-// noun turns into its own Failure.
+// A strict reader of DER (ITU-T X.690): definite, shortest lengths; every error is a DerError, which each parser
+// reports as its own Failure.
 import { tags } from './der.ts'
 
 /** The octets are not the DER that was expected. */

@@ -16,10 +16,15 @@ import { isSignedBy, readSigned, signDer } from './signed.ts'
 import { buildTbs, type Issuer, readTbs, type TbsFields, type TbsInput } from './tbs-certificate.ts'
 import type { KeyUsage } from './usages.ts'
 
+/** The parts of making a certificate that callers see. */
 export { buildTbs, type DistributionUrls, type Issuer, selfIssuer, type TbsInput } from './tbs-certificate.ts'
+/** The check before a signature. */
 export { lint, LintError } from './lint.ts'
 
-/** A certificate in words; the two formats are DER for Buffers and those of contract 1.1 for text. */
+/**
+ * A certificate described. Buffers are DER, but `ski` and `aki` the identifiers themselves; names are RFC 4514 text,
+ * serial number and SHA-256 fingerprint lower-case hex.
+ */
 export interface CertificateDescription {
   readonly der: Buffer
   readonly serialNumber: string

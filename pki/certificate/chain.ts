@@ -10,7 +10,7 @@ const maxLength = 16
 const identifiersFit = ({ aki }: CertificateDescription, { ski }: CertificateDescription) =>
   aki === null || ski === null || aki.equals(ski)
 
-/** Whether names and, where both are there, key identifiers of the link fit; the signature is not looked at. */
+/** Whether names and, where both are there, key identifiers of the link fit; the signature is not checked. */
 export const namesIssuer = (certificate: CertificateDescription, issuer: CertificateDescription): boolean =>
   certificate.issuerNameDer.equals(issuer.subjectNameDer) && identifiersFit(certificate, issuer)
 

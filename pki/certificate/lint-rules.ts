@@ -15,7 +15,7 @@ export interface LintContext {
   readonly publicKeySpki: Buffer
 }
 
-/** A TBSCertificate with what several rules look at, read once. */
+/** A TBSCertificate with the parts that several rules examine, read once. */
 export interface LintSubject extends TbsFields {
   readonly key: PublicKeyDescription | null
   readonly keyUsages: readonly KeyUsage[]
@@ -24,7 +24,7 @@ export interface LintSubject extends TbsFields {
   readonly attributes: readonly NameAttribute[]
 }
 
-/** Reads what the rules look at; throws a DerError. */
+/** Reads the parts that the rules examine; throws a DerError. */
 export const lintSubjectOf = (tbs: TbsFields): LintSubject => ({
   ...tbs,
   key: findPublicKeyDescription(tbs.publicKey),

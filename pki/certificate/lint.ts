@@ -1,8 +1,9 @@
-// The last look at a certificate before it is signed: structural rules of RFC 5280, read from the octets anew.
+// The check of a certificate before it is signed: structural rules of RFC 5280 over what its octets say.
 import { DerError, readDer } from '../asn1/der-reader.ts'
 import { type LintContext, lintRules, lintSubjectOf } from './lint-rules.ts'
 import { readTbs } from './tbs-certificate.ts'
 
+/** What a certificate is checked against. */
 export type { LintContext } from './lint-rules.ts'
 
 /** A rule that the certificate breaks, with its clause. */

@@ -1,4 +1,4 @@
-// Certificate templates (contract 10.2) as data, what they need of an end entity, and the names they let in.
+// Certificate templates (contract 10.2) as data, what they need of an end entity, and the alternative names they allow.
 import { isDomain, type SubjectAlternativeName } from '../../domain/address.ts'
 import type { EndEntityProperty, ValidFor } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
@@ -13,7 +13,7 @@ import {
   keyUsageNames,
 } from './usages.ts'
 
-/** A kind of alternative name that a template can let in. */
+/** A kind of alternative name that a template can allow. */
 export type SanType = 'DNS' | 'IP' | 'EMAIL'
 
 /** What a template puts into a certificate and asks of the end entity. */

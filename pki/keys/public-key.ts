@@ -15,7 +15,7 @@ import {
   readSequence,
 } from '../asn1/der-reader.ts'
 
-/** A public key's kind; `algorithm` is null when size or curve is none of ours, such as RSA-1024. */
+/** A public key's kind; `algorithm` is null when the platform makes none of that size or curve, such as RSA-1024. */
 export interface PublicKeyDescription {
   readonly cryptoAlgorithm: CryptoAlgorithm
   readonly keySize: number | null
@@ -93,7 +93,7 @@ export const findPublicKeyDescription = (spki: DerValue): PublicKeyDescription |
   return describers[parts.algorithmOid]?.(parts) ?? null
 }
 
-/** Turns a DerError into INVALID_PUBLIC_KEY. */
+/** The result of a reader of keys; its DerError becomes Failure INVALID_PUBLIC_KEY. */
 export const readingPublicKey = <T>(read: () => T): T => {
   try {
     return read()

@@ -1,4 +1,4 @@
-// openssl as the stranger that judges what we make, and makes what we read.
+// openssl, which judges what we make and makes what we read.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
