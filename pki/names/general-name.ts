@@ -13,7 +13,8 @@ const encodeIp = (text: string): Buffer => {
   // The library takes odd forms for addresses as well, such as octal or short ones.
   const canonical = canonicalIp(text)
   if (canonical === null) throw new TypeError(`Not an IP address: ${text}`)
-  return implicit(7, Buffer.from(ipaddr.parse(canonical).toByteArray()))
+  const version = canonical.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4
+  return implicit(7, Buffer.from(version.parse(canonical).toByteArray()))
 }
 
 const encoders: Readonly<Record<SubjectAlternativeName['type'], (value: string) => Buffer>> = {
