@@ -1,16 +1,34 @@
-// The canonical texts of network and mail addresses (contract 1.1, 5.2); null stands for "is none".
+// Network and mail addresses, as subject alternative names hold them: which texts are some, and their canonical form
+// (contract 1.1, 5.2; null stands for "is none").
 import { domainToASCII } from 'node:url'
 
-const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+/** The types of subject alternative names that are told apart (contract 6.1). */
+export const alternativeNameTypes = ['DNS', 'IP', 'EMAIL', 'URI', 'OTHER'] as const
+
+/** One subject alternative name; OTHER holds a directory name as RFC 4514 text and anything else as the hex of its DER. */
+export interface SubjectAlternativeName {
+  readonly type: (typeof alternativeNameTypes)[number]
+  readonly value: string
+}
+
+const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i
 const foreignAscii = /[^A-Za-z0-9.\-\u{80}-\u{10ffff}]/u
+
+/** Whether the text is a host name of ASCII letters, digits and hyphens (RFC 1123 2.1), in any case. */
+const isHostName = (text: string): boolean => {
+  const labels = text.split('.')
+  return text.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
+}
+
+/** Whether the text is a host name in ASCII, also behind the one wildcard label `*.` (RFC 9525 6.3). */
+export const isDomain = (text: string): boolean =>
+  text.length <= 253 && isHostName(text.startsWith('*.') ? text.slice(2) : text)
 
 /** A host name in lower case, international labels as A-labels (RFC 5890); a wildcard is none. */
 export const canonicalHostName = (text: string): string | null => {
   if (text.length > 253 || foreignAscii.test(text)) return null
   const name = domainToASCII(text).toLowerCase()
-  const labels = name.split('.')
-  const isName = name.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
-  return isName ? name : null
+  return isHostName(name) ? name : null
 }
 
 /** A host name, or a host name behind the one wildcard label `*.` (RFC 9525 6.3). */

@@ -1,5 +1,4 @@
 // PEM (RFC 7468) and base64 (RFC 4648) text.
-import { type ApiError, Failure } from '../domain/failure.ts'
 
 /** The labels of RFC 7468 that the platform writes. */
 export type PemLabel = 'CERTIFICATE' | 'CERTIFICATE REQUEST' | 'PRIVATE KEY' | 'PUBLIC KEY' | 'X509 CRL' | 'CMS'
@@ -11,7 +10,7 @@ export interface PemBlock {
 }
 
 /** PEM text of DER octets: LF, 64 columns, final newline (RFC 7468 2). */
-export function encodePem(label: PemLabel, der: Uint8Array): string {
+export const encodePem = (label: PemLabel, der: Uint8Array): string => {
   const lines =
     Buffer.from(der.buffer, der.byteOffset, der.length)
       .toString('base64')
@@ -23,20 +22,32 @@ export function encodePem(label: PemLabel, der: Uint8Array): string {
 export const encodePemChain = (label: PemLabel, ders: readonly Uint8Array[]): string =>
   ders.map(der => encodePem(label, der)).join('')
 
+// No groups: their backtracking would overflow the stack within the body limit.
 const alphabet = /^[A-Za-z0-9+/]*={0,2}$/
 
-function findBase64(text: string): Buffer | null {
+/** The octets of padded base64 text with any white space, none for empty text; null when it is none (RFC 4648 4). */
+export const findBase64 = (text: string): Buffer | null => {
   const compact = text.replace(/\s+/g, '')
   return compact.length % 4 === 0 && alphabet.test(compact) ? Buffer.from(compact, 'base64') : null
 }
+
+const armour = /-----(?:BEGIN|END) [A-Z0-9 #]+-----/g
+
+/** The text without the lines that frame PEM blocks (RFC 7468 2). */
+export const withoutArmour = (text: string): string => text.replace(armour, '')
 
 const begin = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g
 
 // RFC 1421 headers ("Proc-Type: …") may stand before the body.
 const withoutHeaders = (body: string) => body.replace(/^[^\n:]*:[^\n]*$/gm, '')
 
+const bareBlock = (text: string): PemBlock[] => {
+  const der = findBase64(text)
+  return der && der.length > 0 ? [{ label: '', der }] : []
+}
+
 /** All blocks of the text in their order; tolerates white space, CRLF and text around the blocks, and bare base64. */
-export function decodePem(text: string): PemBlock[] {
+export const decodePem = (text: string): PemBlock[] => {
   const starts = [...text.matchAll(begin)]
   if (starts.length === 0) return bareBlock(text)
   return starts.map((start, index) => {
@@ -48,18 +59,5 @@ export function decodePem(text: string): PemBlock[] {
   })
 }
 
-/** Whether the text has more blocks than so many; nothing is decoded. */
-export const hasMoreBlocks = (text: string, most: number): boolean =>
-  text.matchAll(begin).drop(most).next().done !== true
-
-function bareBlock(text: string): PemBlock[] {
-  const der = findBase64(text)
-  return der && der.length > 0 ? [{ label: '', der }] : []
-}
-
-/** The octets of base64 text, also with white space or in PEM armour (the first block); else the given Failure. */
-export function decodeBase64(text: string, code: ApiError): Buffer {
-  const der = decodePem(text)[0]?.der
-  if (!der || der.length === 0) throw new Failure(code, 'The text is not base64')
-  return der
-}
+/** Whether the text has more blocks than a maximum; nothing is decoded. */
+export const hasMoreBlocks = (text: string, max: number): boolean => text.matchAll(begin).drop(max).next().done !== true

@@ -1,5 +1,6 @@
 // PKCS#10 certification requests (RFC 2986) with the attributes of PKCS#9 (RFC 2985): read, checked and made.
 import { createPrivateKey } from 'node:crypto'
+import type { SubjectAlternativeName } from '../domain/address.ts'
 import { Failure } from '../domain/failure.ts'
 import { findSignatureAlgorithm } from './keys/algorithms.ts'
 import { context, integer, oid, printableString, sequence, setOf, utf8String } from './asn1/der.ts'
@@ -15,29 +16,19 @@ import {
 } from './asn1/der-reader.ts'
 import { readSubjectAlternativeNames } from './certificate/extension-reader.ts'
 import { subjectAlternativeName } from './certificate/extensions.ts'
-import type { SubjectAlternativeName } from './names/general-name.ts'
 import type { KeyPair } from './keys/key-pair.ts'
-import { attributeTexts, encodeName, type Name, readName, type SubjectNameData, subjectName } from './names/name.ts'
+import { encodeName, type Name, readName, type SubjectNameData, subjectName } from './names/name.ts'
 import { formatName } from './names/name-text.ts'
+import { type SubjectNames, subjectNamesOf } from './names/subject-data.ts'
 import { readPublicKeyParts } from './keys/public-key.ts'
 import { isSignedBy, readSigned, signDer } from './certificate/signed.ts'
 import { readExtension } from './certificate/tbs-certificate.ts'
 
-/** The names that matter of a request's subject; each list in encoding order (contract 5.4 step 9). */
-export interface Pkcs10Subject {
-  readonly commonNames: readonly string[]
-  readonly organizations: readonly string[]
-  readonly organizationalUnits: readonly string[]
-  readonly countries: readonly string[]
-  /** Of the subject alone; those of the alternative names are in `sans`. */
-  readonly emailAddresses: readonly string[]
-}
-
-/** A request in words; the subject's attributes also as a Name. */
+/** A request described; `der` is its DER and `publicKeySpki` its DER SubjectPublicKeyInfo. */
 export interface Pkcs10Description {
   readonly der: Buffer
   readonly name: Name
-  readonly subject: Pkcs10Subject
+  readonly subject: SubjectNames
   readonly subjectDn: string
   readonly sans: readonly SubjectAlternativeName[]
   readonly publicKeySpki: Buffer
@@ -60,44 +51,35 @@ interface Attribute {
   readonly values: readonly DerValue[]
 }
 
-function readAttribute(value: DerValue): Attribute {
+const readAttribute = (value: DerValue): Attribute => {
   const [type, values, ...rest] = readSequence(value)
   if (rest.length > 0) throw new DerError('An attribute is malformed')
   return { oid: readOid(type), values: readSet(values) }
 }
 
 // Some programs leave the attributes out although RFC 2986 4.1 wants at least the empty set.
-function readAttributes(optional: readonly DerValue[]): Attribute[] {
+const readAttributes = (optional: readonly DerValue[]): Attribute[] => {
   const [attributes, ...rest] = optional
   if (rest.length > 0) throw new DerError('The request has additional members')
   return attributes ? expectTag(attributes, 0xa0).children.map(readAttribute) : []
 }
 
-function readChallengePassword(attributes: readonly Attribute[]): string | null {
+const readChallengePassword = (attributes: readonly Attribute[]): string | null => {
   const [value] = attributes.find(({ oid }) => oid === attributeOids.challengePassword)?.values ?? []
   return value ? findText(value) : null
 }
 
-function readSans(attributes: readonly Attribute[]): SubjectAlternativeName[] {
+const readSans = (attributes: readonly Attribute[]): SubjectAlternativeName[] => {
   const types: readonly string[] = [attributeOids.extensionRequest, attributeOids.microsoftExtensionRequest]
   const [value] = attributes.find(({ oid }) => types.includes(oid))?.values ?? []
   return value ? readSubjectAlternativeNames(readSequence(value).map(readExtension)) : []
 }
 
-/** The attributes of a subject name that an end entity has as well. */
-export const namesOfInterest = (name: Name): Pkcs10Subject => ({
-  commonNames: attributeTexts(name, 'CN'),
-  organizations: attributeTexts(name, 'O'),
-  organizationalUnits: attributeTexts(name, 'OU'),
-  countries: attributeTexts(name, 'C'),
-  emailAddresses: attributeTexts(name, 'emailAddress'),
-})
-
 /** Far above a request of any algorithm with 200 names; a reader of longer ones would be busy for seconds. */
-const mostOctets = 65_536
+const maxOctets = 65_536
 
-function describe(der: Buffer): Pkcs10Description {
-  if (der.length > mostOctets) throw new DerError(`It has more than ${mostOctets} octets`)
+const describe = (der: Buffer): Pkcs10Description => {
+  if (der.length > maxOctets) throw new DerError(`It has more than ${maxOctets} octets`)
   const signed = readSigned(der)
   const [version, subject, publicKey, ...optional] = readSequence(signed.contents)
   if (!subject || !publicKey || !readInteger(version).equals(Buffer.of(0))) throw new DerError('The version is not 1')
@@ -107,7 +89,7 @@ function describe(der: Buffer): Pkcs10Description {
   return {
     der,
     name,
-    subject: namesOfInterest(name),
+    subject: subjectNamesOf(name),
     subjectDn: formatName(name),
     sans: readSans(attributes),
     publicKeySpki: publicKey.raw,
@@ -119,7 +101,7 @@ function describe(der: Buffer): Pkcs10Description {
 }
 
 /** Describes a DER CertificationRequest that fills the buffer; Failure INVALID_PKCS10 when unreadable. */
-export function parsePkcs10(der: Buffer): Pkcs10Description {
+export const parsePkcs10 = (der: Buffer): Pkcs10Description => {
   try {
     return describe(der)
   } catch (error) {
@@ -129,12 +111,12 @@ export function parsePkcs10(der: Buffer): Pkcs10Description {
 }
 
 /** The signature is right, which proves that the sender holds the key; else Failure INVALID_PKCS10. */
-export function mustBeProven({ signatureValid }: Pick<Pkcs10Description, 'signatureValid'>): void {
+export const mustBeProven = ({ signatureValid }: Pick<Pkcs10Description, 'signatureValid'>): void => {
   if (!signatureValid) throw new Failure('INVALID_PKCS10', 'The signature of the PKCS#10 request is wrong')
 }
 
 /** As parsePkcs10, and the signature must be right; Failure INVALID_PKCS10. */
-export function checkPkcs10(der: Buffer): Pkcs10Description {
+export const checkPkcs10 = (der: Buffer): Pkcs10Description => {
   const description = parsePkcs10(der)
   mustBeProven(description)
   return description
@@ -157,14 +139,14 @@ const challenge = (password: string) =>
     /^[A-Za-z0-9 '()+,\-./:=?]+$/.test(password) ? printableString(password) : utf8String(password),
   )
 
-function attributesOf({ sans, challengePassword }: Pkcs10Input): Buffer[] {
+const attributesOf = ({ sans, challengePassword }: Pkcs10Input): Buffer[] => {
   const extensions = sans.length > 0 ? sequence(subjectAlternativeName(sans, false)) : null
   const parts = extensions ? [attribute(attributeOids.extensionRequest, extensions)] : []
   return challengePassword ? [...parts, challenge(challengePassword)] : parts
 }
 
 /** DER CertificationRequest, signed with the key's natural digest (contract 10.2). */
-export function createPkcs10(input: Pkcs10Input): Promise<Buffer> {
+export const createPkcs10 = (input: Pkcs10Input): Promise<Buffer> => {
   const { subject, keys } = input
   const key = createPrivateKey({ key: keys.privateKeyPkcs8, format: 'der', type: 'pkcs8' })
   const attributes = attributesOf(input).toSorted((one, other) => Buffer.compare(one, other))

@@ -1,6 +1,6 @@
 // The columns of certificate and CA rows that the octets of the certificate alone decide, issued or imported.
+import type { SubjectAlternativeName } from '../domain/address.ts'
 import type { CryptoAlgorithm } from '../domain/enums.ts'
-import type { SubjectAlternativeName } from './rows/certificate.ts'
 
 /** What a certificate says; `pki` describes it in these words. */
 export interface CertificateFacts {
@@ -17,7 +17,7 @@ export interface CertificateFacts {
   readonly keySize: number | null
   readonly namedCurve: string | null
   readonly signatureAlgorithm: string
-  readonly sans: readonly Readonly<SubjectAlternativeName>[]
+  readonly sans: readonly SubjectAlternativeName[]
   readonly keyUsages: readonly string[]
   readonly extendedKeyUsages: readonly string[]
   readonly crlDistributionPoints: readonly string[]

@@ -2,6 +2,7 @@
 // answer and is the OpenAPI component: therefore only checks and two-way codecs here, never one-way transforms.
 import { z } from 'zod'
 import { SecurityIdentityType, valuesOf, type Enumeration } from '../../domain/enums.ts'
+import { findBase64, withoutArmour } from '../../pki/pem.ts'
 
 /** The most ids that one list may hold unless stated (contract 1.2). */
 export const maxIds = 10_000
@@ -27,18 +28,14 @@ export const Timestamp = z.codec(z.iso.datetime({ offset: true }), z.date(), {
   encode: date => date.toISOString(),
 })
 
-const armour = /-----(?:BEGIN|END) [A-Z0-9 #]+-----/g
-// No groups: their backtracking would overflow the stack within the body limit.
-const base64 = /^[A-Za-z0-9+/]*={0,2}$/
-
 /** Bytes: padded one-line Base64 out; white space and PEM armour are accepted in. */
 export const Base64 = z.codec(
   z.string().meta({ contentEncoding: 'base64', example: 'MIIB' }),
   z.custom<Uint8Array>(value => value instanceof Uint8Array),
   {
     decode: (text, context) => {
-      const bare = text.replace(armour, '').replace(/\s+/g, '')
-      if (bare.length % 4 === 0 && base64.test(bare)) return Buffer.from(bare, 'base64')
+      const octets = findBase64(withoutArmour(text))
+      if (octets) return octets
       context.issues.push({ code: 'custom', input: text, message: 'must be Base64' })
       return z.NEVER
     },

@@ -1,5 +1,6 @@
 // The types that several resources share (contract 6.1), under the specification's names.
 import { z } from 'zod'
+import { alternativeNameTypes } from '../../domain/address.ts'
 import {
   CertRequestAction,
   CryptoAlgorithm,
@@ -80,7 +81,7 @@ export const SubjectDataDto = dto('SubjectDataDto', subjectFields)
 
 /** One subject alternative name. */
 export const SubjectAlternativeNameDto = dto('SubjectAlternativeNameDto', {
-  type: z.enum(['DNS', 'IP', 'EMAIL', 'URI', 'OTHER']),
+  type: z.enum(alternativeNameTypes),
   value: z.string(),
 })
 

@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Validity } from '../../domain/validity.ts'
-import type { KeySpec } from '../../pki/keys/algorithms.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import {
   generateSerialNumber,
   issueCertificate,

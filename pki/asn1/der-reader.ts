@@ -1,5 +1,5 @@
-// A strict reader of DER (ITU-T X.690): definite, shortest lengths; every error is a DerError, which the parser of each
-// noun turns into its own Failure.
+// A strict reader of DER (ITU-T X.690): definite, shortest lengths; every error is a DerError, which each parser
+// reports as its own Failure.
 import { tags } from './der.ts'
 
 /** The octets are not the DER that was expected. */
@@ -47,7 +47,7 @@ export class DerValue {
   }
 }
 
-function readLength(bytes: Buffer, offset: number, limit: number): { length: number; size: number } {
+const readLength = (bytes: Buffer, offset: number, limit: number): { length: number; size: number } => {
   const first = bytes[offset]
   if (first === undefined || offset >= limit) throw new DerError('The length is missing')
   if (first < 0x80) return { length: first, size: 1 }
@@ -59,14 +59,14 @@ function readLength(bytes: Buffer, offset: number, limit: number): { length: num
 }
 
 /** Reads exactly one value that fills the buffer. */
-export function readDer(bytes: Buffer, tag?: number): DerValue {
+export const readDer = (bytes: Buffer, tag?: number): DerValue => {
   const value = new DerValue(bytes, 0, bytes.length)
   if (value.end !== bytes.length) throw new DerError('Octets follow the value')
   return tag === undefined ? value : expectTag(value, tag)
 }
 
 /** The value itself when it is there and has the tag. */
-export function expectTag(value: DerValue | undefined, tag: number): DerValue {
+export const expectTag = (value: DerValue | undefined, tag: number): DerValue => {
   if (value?.tag !== tag) throw new DerError(`Tag ${tag} was expected, not ${value?.tag ?? 'nothing'}`)
   return value
 }
@@ -81,14 +81,14 @@ export const readSet = (value: DerValue | undefined): DerValue[] => expectTag(va
 export const readOctetString = (value: DerValue | undefined): Buffer => expectTag(value, tags.octetString).content
 
 /** The octets of a BIT STRING without unused bits. */
-export function readBitString(value: DerValue | undefined): Buffer {
+export const readBitString = (value: DerValue | undefined): Buffer => {
   const { content } = expectTag(value, tags.bitString)
   if (content[0] !== 0) throw new DerError('A bit string of whole octets was expected')
   return content.subarray(1)
 }
 
 /** The content octets of an INTEGER in its shortest form (two's complement). */
-export function readInteger(value: DerValue | undefined): Buffer {
+export const readInteger = (value: DerValue | undefined): Buffer => {
   const { content } = expectTag(value, tags.integer)
   const [first, second] = content
   if (first === undefined) throw new DerError('The integer is empty')
@@ -98,7 +98,7 @@ export function readInteger(value: DerValue | undefined): Buffer {
 }
 
 /** The numbers of the bits that are set in a named BIT STRING. */
-export function readNamedBits(value: DerValue): number[] {
+export const readNamedBits = (value: DerValue): number[] => {
   const { content } = expectTag(value, tags.bitString)
   const unused = content[0] ?? 8
   if (unused > 7 || (unused > 0 && content.length === 1)) throw new DerError('The bit string is malformed')
@@ -107,14 +107,14 @@ export function readNamedBits(value: DerValue): number[] {
 }
 
 /** A BOOLEAN. */
-export function readBoolean(value: DerValue): boolean {
+export const readBoolean = (value: DerValue): boolean => {
   const { content } = expectTag(value, tags.boolean)
   if (content.length !== 1 || (content[0] !== 0 && content[0] !== 0xff)) throw new DerError('The boolean is not DER')
   return content[0] === 0xff
 }
 
 /** The dotted text of an OBJECT IDENTIFIER. */
-export function readOid(value: DerValue | undefined): string {
+export const readOid = (value: DerValue | undefined): string => {
   const { content } = expectTag(value, tags.oid)
   if (content.length === 0 || content.length > 128) throw new DerError('The object identifier is malformed')
   const arcs = splitArcs(content)
@@ -122,7 +122,7 @@ export function readOid(value: DerValue | undefined): string {
   return [first, (arcs[0] ?? 0n) - BigInt(first * 40), ...arcs.slice(1)].join('.')
 }
 
-function splitArcs(content: Buffer): bigint[] {
+const splitArcs = (content: Buffer): bigint[] => {
   const arcs: bigint[] = []
   let arc = 0
   let large = 0n
@@ -161,7 +161,7 @@ const stringDecoders: Readonly<Record<number, (content: Buffer) => string>> = {
 }
 
 /** The text of a string type, or null for a value of another type. */
-export function findText(value: DerValue): string | null {
+export const findText = (value: DerValue): string | null => {
   const decode = stringDecoders[value.tag]
   if (!decode) return null
   try {
@@ -177,7 +177,7 @@ const timeForms: Readonly<Record<number, RegExp>> = {
 }
 
 /** A Time in the forms of RFC 5280 4.1.2.5. */
-export function readTime(value: DerValue | undefined): Date {
+export const readTime = (value: DerValue | undefined): Date => {
   const parts = timeForms[value?.tag ?? 0]?.exec(value?.content.toString('latin1') ?? '')
   if (!parts || !value) throw new DerError('The time is malformed')
   const [, year = '', ...rest] = parts

@@ -20,14 +20,14 @@ export const tags = {
   set: 0x31,
 } as const
 
-function lengthSize(length: number): number {
+const lengthSize = (length: number): number => {
   if (length < 0x80) return 1
   if (length < 0x100) return 2
   if (length < 0x10000) return 3
   return length < 0x1000000 ? 4 : 5
 }
 
-function writeLength(out: Buffer, length: number): void {
+const writeLength = (out: Buffer, length: number): void => {
   const size = lengthSize(length)
   if (size === 1) out[1] = length
   else {
@@ -37,7 +37,7 @@ function writeLength(out: Buffer, length: number): void {
 }
 
 /** A value of any tag octet whose content is the concatenation of the parts. */
-export function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+export const tlv = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
   let length = 0
   for (const part of parts) length += part.length
   let offset = 1 + lengthSize(length)
@@ -65,7 +65,7 @@ export const context = (number: number, ...parts: readonly Uint8Array[]): Buffer
 export const implicit = (number: number, content: Uint8Array): Buffer => tlv(0x80 | number, content)
 
 /** INTEGER, not negative, from big-endian octets, hexadecimal text or a small number. */
-export function integer(value: Uint8Array | string | number): Buffer {
+export const integer = (value: Uint8Array | string | number): Buffer => {
   const bytes = unsignedOctets(value)
   let start = 0
   while (start < bytes.length - 1 && bytes[start] === 0) start++
@@ -74,7 +74,7 @@ export function integer(value: Uint8Array | string | number): Buffer {
   return (digits[0] ?? 0) < 0x80 ? tlv(tags.integer, digits) : tlv(tags.integer, Buffer.of(0), digits)
 }
 
-function unsignedOctets(value: Uint8Array | string | number): Uint8Array {
+const unsignedOctets = (value: Uint8Array | string | number): Uint8Array => {
   if (value instanceof Uint8Array) return value
   const hex = typeof value === 'number' ? value.toString(16) : value
   return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')
@@ -93,14 +93,14 @@ export const octetString = (content: Uint8Array): Buffer => tlv(tags.octetString
 export const bitString = (content: Uint8Array): Buffer => tlv(tags.bitString, Buffer.of(0), content)
 
 /** BIT STRING with named bits, the given numbers set, without trailing zero bits (X.690 11.2.2). */
-export function namedBits(bits: readonly number[]): Buffer {
+export const namedBits = (bits: readonly number[]): Buffer => {
   const last = Math.max(-1, ...bits)
   const octets = Buffer.alloc((last >> 3) + 1)
   for (const bit of bits) octets[bit >> 3] = (octets[bit >> 3] ?? 0) | (0x80 >> (bit & 7))
   return tlv(tags.bitString, Buffer.of(last < 0 ? 0 : 7 - (last & 7)), octets)
 }
 
-function arcOctets(arc: bigint): number[] {
+const arcOctets = (arc: bigint): number[] => {
   const octets = [Number(arc & 0x7fn)]
   for (let rest = arc >> 7n; rest > 0n; rest >>= 7n) octets.unshift(Number(rest & 0x7fn) | 0x80)
   return octets
@@ -109,7 +109,7 @@ function arcOctets(arc: bigint): number[] {
 const oidCache = new Map<string, Buffer>()
 
 /** OBJECT IDENTIFIER from dotted text; cached, so only for identifiers of this program or its configuration. */
-export function oid(dotted: string): Buffer {
+export const oid = (dotted: string): Buffer => {
   const known = oidCache.get(dotted)
   if (known) return known
   const [first = 0n, second = 0n, ...rest] = dotted.split('.').map(BigInt)
@@ -131,7 +131,7 @@ export const ia5String = (text: string): Buffer => tlv(tags.ia5String, Buffer.fr
 export const bmpString = (text: string): Buffer => tlv(tags.bmpString, Buffer.from(text, 'utf16le').swap16())
 
 /** Time of RFC 5280 4.1.2.5: UTCTime for 1950 to 2049, GeneralizedTime else, whole seconds, `Z`. */
-export function time(date: Date): Buffer {
+export const time = (date: Date): Buffer => {
   const digits = `${date.toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`
   const year = date.getUTCFullYear()
   if (year >= 1950 && year < 2050) return tlv(tags.utcTime, Buffer.from(digits.slice(2), 'latin1'))

@@ -1,12 +1,12 @@
 // Certificates (RFC 5280): made in three separate steps - build, lint, sign - and any certificate described.
 import { hash, type KeyObject, randomBytes } from 'node:crypto'
+import type { SubjectAlternativeName } from '../../domain/address.ts'
 import type { CryptoAlgorithm } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Validity } from '../../domain/validity.ts'
 import { findSignatureAlgorithm, type KeyAlgorithm } from '../keys/algorithms.ts'
 import { DerError } from '../asn1/der-reader.ts'
 import * as read from './extension-reader.ts'
-import type { SubjectAlternativeName } from '../names/general-name.ts'
 import { lint } from './lint.ts'
 import { commonNameOf, readName } from '../names/name.ts'
 import { formatName } from '../names/name-text.ts'
@@ -16,10 +16,15 @@ import { isSignedBy, readSigned, signDer } from './signed.ts'
 import { buildTbs, type Issuer, readTbs, type TbsFields, type TbsInput } from './tbs-certificate.ts'
 import type { KeyUsage } from './usages.ts'
 
+/** The parts of making a certificate that callers see. */
 export { buildTbs, type DistributionUrls, type Issuer, selfIssuer, type TbsInput } from './tbs-certificate.ts'
+/** The check before a signature. */
 export { lint, LintError } from './lint.ts'
 
-/** A certificate in words; the two formats are DER for Buffers and those of contract 1.1 for text. */
+/**
+ * A certificate described. Buffers are DER, but `ski` and `aki` the identifiers themselves; names are RFC 4514 text,
+ * serial number and SHA-256 fingerprint lower-case hex.
+ */
 export interface CertificateDescription {
   readonly der: Buffer
   readonly serialNumber: string
@@ -55,7 +60,7 @@ export interface CertificateDescription {
 }
 
 /** A random serial number of 128 bits, lower-case hex (contract 10.2); never zero. */
-export function generateSerialNumber(): string {
+export const generateSerialNumber = (): string => {
   const serial = serialText(randomBytes(16))
   return serial === '0' ? generateSerialNumber() : serial
 }
@@ -66,7 +71,7 @@ const serialText = (octets: Buffer) => octets.toString('hex').replace(/^0+(?=.)/
 export const signTbs = (tbs: Buffer, issuerKey: KeyObject): Promise<Buffer> => signDer(tbs, issuerKey)
 
 /** Builds, lints and signs: the DER certificate. LintError when the result would break RFC 5280. */
-export function issueCertificate(input: TbsInput, issuerKey: KeyObject): Promise<Buffer> {
+export const issueCertificate = (input: TbsInput, issuerKey: KeyObject): Promise<Buffer> => {
   const tbs = buildTbs(input)
   lint(tbs, input)
   return signTbs(tbs, issuerKey)
@@ -74,7 +79,7 @@ export function issueCertificate(input: TbsInput, issuerKey: KeyObject): Promise
 
 const unknownKey: PublicKeyDescription = { cryptoAlgorithm: 'RSA', keySize: null, namedCurve: null, algorithm: null }
 
-function describeKey({ publicKey }: TbsFields) {
+const describeKey = ({ publicKey }: TbsFields) => {
   const found = findPublicKeyDescription(publicKey)
   const { keySize, namedCurve, algorithm } = found ?? unknownKey
   return {
@@ -86,7 +91,7 @@ function describeKey({ publicKey }: TbsFields) {
   }
 }
 
-function describeNames({ subject, issuer }: TbsFields) {
+const describeNames = ({ subject, issuer }: TbsFields) => {
   const [subjectName, issuerName] = [readName(subject), readName(issuer)]
   return {
     subjectDn: formatName(subjectName),
@@ -98,7 +103,7 @@ function describeNames({ subject, issuer }: TbsFields) {
   }
 }
 
-function describeExtensions({ extensions }: TbsFields) {
+const describeExtensions = ({ extensions }: TbsFields) => {
   return {
     sans: read.readSubjectAlternativeNames(extensions),
     keyUsages: read.readKeyUsages(extensions) ?? [],
@@ -112,7 +117,7 @@ function describeExtensions({ extensions }: TbsFields) {
   }
 }
 
-function describe(der: Buffer): CertificateDescription {
+const describe = (der: Buffer): CertificateDescription => {
   const signed = readSigned(der)
   const tbs = readTbs(signed.contents)
   if (!tbs.signature.raw.equals(signed.algorithmIdentifier.raw)) throw new DerError('Two signature algorithms')
@@ -132,7 +137,7 @@ function describe(der: Buffer): CertificateDescription {
 }
 
 /** Describes a DER certificate, exactly one, of any issuer; Failure INVALID_CERTIFICATE when it is unreadable. */
-export function parseCertificate(der: Buffer): CertificateDescription {
+export const parseCertificate = (der: Buffer): CertificateDescription => {
   try {
     return describe(der)
   } catch (error) {
@@ -142,7 +147,7 @@ export function parseCertificate(der: Buffer): CertificateDescription {
 }
 
 /** Describes the first certificate of PEM text (or bare base64); Failure INVALID_CERTIFICATE. */
-export function parseCertificatePem(pem: string): CertificateDescription {
+export const parseCertificatePem = (pem: string): CertificateDescription => {
   const block = decodePem(pem).find(({ label }) => label === '' || label.endsWith('CERTIFICATE'))
   return parseCertificate(block?.der ?? Buffer.alloc(0))
 }
@@ -154,7 +159,7 @@ export const validityOf = ({ validNotBefore, validNotAfter }: CertificateDescrip
 })
 
 /** What certificates below a CA certificate take from it; Failure NOT_A_CA when it cannot issue here. */
-export function issuerOf(ca: CertificateDescription): Issuer {
+export const issuerOf = (ca: CertificateDescription): Issuer => {
   const { subjectNameDer, ski, keyAlgorithm } = ca
   if (!ca.isCa || !ski || !keyAlgorithm) throw new Failure('NOT_A_CA', 'The certificate is none that can issue')
   return { nameDer: subjectNameDer, keyIdentifier: ski, algorithm: keyAlgorithm, validity: validityOf(ca) }

@@ -10,11 +10,11 @@ const maxLength = 16
 const identifiersFit = ({ aki }: CertificateDescription, { ski }: CertificateDescription) =>
   aki === null || ski === null || aki.equals(ski)
 
-/** Whether names and, where both are there, key identifiers of the link fit; the signature is not looked at. */
+/** Whether names and, where both are there, key identifiers of the link fit; the signature is not checked. */
 export const namesIssuer = (certificate: CertificateDescription, issuer: CertificateDescription): boolean =>
   certificate.issuerNameDer.equals(issuer.subjectNameDer) && identifiersFit(certificate, issuer)
 
-function isSignatureRight(certificate: CertificateDescription, issuer: CertificateDescription): boolean {
+const isSignatureRight = (certificate: CertificateDescription, issuer: CertificateDescription): boolean => {
   try {
     return isSignedBy(readSigned(certificate.der), issuer.publicKeySpki)
   } catch (error) {
@@ -28,19 +28,19 @@ export const isIssuedBy = (certificate: CertificateDescription, issuer: Certific
   namesIssuer(certificate, issuer) && isSignatureRight(certificate, issuer)
 
 /** The issuers of a certificate among the candidates, those that name it by key identifier first. */
-export function findIssuers(
+export const findIssuers = (
   certificate: CertificateDescription,
   candidates: readonly CertificateDescription[],
-): CertificateDescription[] {
+): CertificateDescription[] => {
   const isExact = ({ ski }: CertificateDescription) => Boolean(ski && certificate.aki?.equals(ski))
   const issuers = candidates.filter(candidate => isIssuedBy(certificate, candidate))
   return [...issuers.filter(isExact), ...issuers.filter(issuer => !isExact(issuer))]
 }
 
-function findPath(
+const findPath = (
   path: readonly CertificateDescription[],
   candidates: readonly CertificateDescription[],
-): CertificateDescription[] | null {
+): CertificateDescription[] | null => {
   const last = path.at(-1)
   if (!last || path.length > maxLength) return null
   if (last.selfSigned) return [...path]
@@ -53,17 +53,17 @@ function findPath(
 }
 
 /** The chain from a certificate up to a self-signed one among the candidates; Failure CHAIN_INCOMPLETE. */
-export function buildChain(
+export const buildChain = (
   leaf: CertificateDescription,
   candidates: readonly CertificateDescription[],
-): CertificateDescription[] {
+): CertificateDescription[] => {
   const chain = findPath([leaf], candidates)
   if (!chain) throw new Failure('CHAIN_INCOMPLETE')
   return chain
 }
 
 /** Orders a set in any order: leaf first, root last. CHAIN_INCOMPLETE without exactly one leaf, or with a gap. */
-export function orderChain(certificates: readonly CertificateDescription[]): CertificateDescription[] {
+export const orderChain = (certificates: readonly CertificateDescription[]): CertificateDescription[] => {
   const issues = (issuer: CertificateDescription) =>
     certificates.some(other => other.fingerprint !== issuer.fingerprint && namesIssuer(other, issuer))
   const byFingerprint = new Map(certificates.map(certificate => [certificate.fingerprint, certificate]))

@@ -1,4 +1,5 @@
 // What certificate extensions say (RFC 5280 4.2), read from their DER; every error is a DerError.
+import type { SubjectAlternativeName } from '../../domain/address.ts'
 import {
   DerError,
   type DerValue,
@@ -11,7 +12,7 @@ import {
   readSequence,
 } from '../asn1/der-reader.ts'
 import { accessMethods, extensionOids } from './extensions.ts'
-import { generalNameTags, readGeneralNames, type SubjectAlternativeName } from '../names/general-name.ts'
+import { generalNameTags, readGeneralNames } from '../names/general-name.ts'
 import type { Extension } from './tbs-certificate.ts'
 import { extendedKeyUsageName, type KeyUsage, keyUsageNames } from './usages.ts'
 
@@ -48,7 +49,7 @@ export interface BasicConstraints {
   readonly pathLength: number | null
 }
 
-function parseBasicConstraints(value: Buffer): BasicConstraints {
+const parseBasicConstraints = (value: Buffer): BasicConstraints => {
   const members = readSequence(readDer(value))
   const flag = members[0]?.tag === 0x01 ? members[0] : undefined
   const [pathLength, ...rest] = members.slice(flag ? 1 : 0)
@@ -81,7 +82,7 @@ export const readSubjectAlternativeNames = (extensions: readonly Extension[]): S
 const uris = (values: readonly DerValue[]) =>
   values.flatMap(({ tag, content }) => (tag === generalNameTags.uri ? [content.toString('latin1')] : []))
 
-function pointUris(point: DerValue): string[] {
+const pointUris = (point: DerValue): string[] => {
   const name = readSequence(point).find(({ tag }) => tag === 0xa0)
   const fullName = name?.children.find(({ tag }) => tag === 0xa0)
   return fullName ? uris(fullName.children) : []

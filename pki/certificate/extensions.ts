@@ -1,6 +1,7 @@
 // Certificate extensions (RFC 5280 4.2): object identifiers and DER of each.
+import type { SubjectAlternativeName } from '../../domain/address.ts'
 import { context, derNull, derTrue, implicit, integer, namedBits, octetString, oid, sequence } from '../asn1/der.ts'
-import { encodeGeneralNames, type SubjectAlternativeName } from '../names/general-name.ts'
+import { encodeGeneralNames } from '../names/general-name.ts'
 import { findExtendedKeyUsageOid, type KeyUsage, keyUsageNames } from './usages.ts'
 
 /** Object identifiers of the extensions that are read or written. */
@@ -45,7 +46,7 @@ export const extendedKeyUsage = (usages: readonly string[]): Buffer =>
   )
 
 /** Basic constraints, critical (4.2.1.9); without CA the value is empty. */
-export function basicConstraints(isCa: boolean, pathLength: number | null): Buffer {
+export const basicConstraints = (isCa: boolean, pathLength: number | null): Buffer => {
   const parts = isCa ? [derTrue, ...(pathLength === null ? [] : [integer(pathLength)])] : []
   return extension(extensionOids.basicConstraints, sequence(...parts), true)
 }

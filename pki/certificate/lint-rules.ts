@@ -1,8 +1,9 @@
 // The rules that every certificate keeps, each one small function beside its clause.
+import { isDomain } from '../../domain/address.ts'
 import { tags } from '../asn1/der.ts'
 import { type DerValue, readDer, readOid, readSequence } from '../asn1/der-reader.ts'
 import * as read from './extension-reader.ts'
-import { generalNameTags, isHostName } from '../names/general-name.ts'
+import { generalNameTags } from '../names/general-name.ts'
 import { attributeNames, attributeTypes, type NameAttribute, readName } from '../names/name.ts'
 import { findPublicKeyDescription, type PublicKeyDescription } from '../keys/public-key.ts'
 import type { Issuer, TbsFields } from './tbs-certificate.ts'
@@ -14,7 +15,7 @@ export interface LintContext {
   readonly publicKeySpki: Buffer
 }
 
-/** A TBSCertificate with what several rules look at, read once. */
+/** A TBSCertificate with the parts that several rules examine, read once. */
 export interface LintSubject extends TbsFields {
   readonly key: PublicKeyDescription | null
   readonly keyUsages: readonly KeyUsage[]
@@ -23,7 +24,7 @@ export interface LintSubject extends TbsFields {
   readonly attributes: readonly NameAttribute[]
 }
 
-/** Reads what the rules look at; throws a DerError. */
+/** Reads the parts that the rules examine; throws a DerError. */
 export const lintSubjectOf = (tbs: TbsFields): LintSubject => ({
   ...tbs,
   key: findPublicKeyDescription(tbs.publicKey),
@@ -72,7 +73,7 @@ const hasRightSanCriticality: Rule = ({ subject, extensions }) => {
 const isMailAddress = (text: string) => text.length <= 254 && /^[\u0021-\u007e]+@[\u0021-\u007e]+$/.test(text)
 
 const legalGeneralNames: Readonly<Record<number, (content: Buffer) => boolean>> = {
-  [generalNameTags.dns]: content => isHostName(content.toString('latin1')),
+  [generalNameTags.dns]: content => isDomain(content.toString('latin1')),
   [generalNameTags.ip]: content => content.length === 4 || content.length === 16,
   [generalNameTags.email]: content => isMailAddress(content.toString('latin1')),
 }

@@ -1,8 +1,9 @@
-// The last look at a certificate before it is signed: structural rules of RFC 5280, read from the octets anew.
+// The check of a certificate before it is signed: structural rules of RFC 5280 over what its octets say.
 import { DerError, readDer } from '../asn1/der-reader.ts'
 import { type LintContext, lintRules, lintSubjectOf } from './lint-rules.ts'
 import { readTbs } from './tbs-certificate.ts'
 
+/** What a certificate is checked against. */
 export type { LintContext } from './lint-rules.ts'
 
 /** A rule that the certificate breaks, with its clause. */
@@ -23,7 +24,7 @@ export class LintError extends Error {
 }
 
 /** All rules that a DER TBSCertificate breaks. */
-export function findLintFindings(tbsDer: Buffer, context: LintContext): LintFinding[] {
+export const findLintFindings = (tbsDer: Buffer, context: LintContext): LintFinding[] => {
   try {
     const tbs = lintSubjectOf(readTbs(readDer(tbsDer)))
     return lintRules.filter(({ holds }) => !holds(tbs, context)).map(({ rule, clause }) => ({ rule, clause }))
@@ -34,7 +35,7 @@ export function findLintFindings(tbsDer: Buffer, context: LintContext): LintFind
 }
 
 /** Throws a LintError when a DER TBSCertificate breaks a rule, or differs from what was asked for. */
-export function lint(tbsDer: Buffer, context: LintContext): void {
+export const lint = (tbsDer: Buffer, context: LintContext): void => {
   const findings = findLintFindings(tbsDer, context)
   if (findings.length > 0) throw new LintError(findings)
 }

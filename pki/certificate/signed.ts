@@ -12,7 +12,7 @@ export const signOctets = (octets: Buffer, key: KeyObject): Promise<Buffer> =>
   })
 
 /** The contents (DER) with AlgorithmIdentifier and signature: DER SEQUENCE of the three. */
-export async function signDer(contents: Buffer, key: KeyObject): Promise<Buffer> {
+export const signDer = async (contents: Buffer, key: KeyObject): Promise<Buffer> => {
   const signature = await signOctets(contents, key)
   return sequence(contents, keyAlgorithmOf(key).signature.identifier, bitString(signature))
 }
@@ -26,7 +26,7 @@ export interface Signed {
 }
 
 /** Takes a signed value apart that fills the buffer; throws a DerError. */
-export function readSigned(der: Buffer): Signed {
+export const readSigned = (der: Buffer): Signed => {
   const [contents, algorithmIdentifier, signature, ...rest] = readSequence(readDer(der))
   if (!contents || !algorithmIdentifier || rest.length > 0) throw new DerError('Not a signed value')
   const [algorithm] = readSequence(algorithmIdentifier)
@@ -34,7 +34,7 @@ export function readSigned(der: Buffer): Signed {
 }
 
 /** Whether the signature is right under a DER SubjectPublicKeyInfo; false also for an algorithm that is not known. */
-export function isSignedBy({ contents, algorithmOid, signature }: Signed, publicKeySpki: Buffer): boolean {
+export const isSignedBy = ({ contents, algorithmOid, signature }: Signed, publicKeySpki: Buffer): boolean => {
   const algorithm = findSignatureAlgorithm(algorithmOid)
   if (!algorithm) return false
   try {

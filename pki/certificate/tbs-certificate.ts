@@ -1,4 +1,5 @@
 // The part of a certificate that is signed (TBSCertificate, RFC 5280 4.1.2): built from a template, and taken apart.
+import type { SubjectAlternativeName } from '../../domain/address.ts'
 import type { Validity } from '../../domain/validity.ts'
 import { getKeyAlgorithm, type KeyAlgorithm } from '../keys/algorithms.ts'
 import { context, integer, sequence, tags, time } from '../asn1/der.ts'
@@ -14,7 +15,6 @@ import {
   readTime,
 } from '../asn1/der-reader.ts'
 import * as extensions from './extensions.ts'
-import type { SubjectAlternativeName } from '../names/general-name.ts'
 import { keyUsagesFor, type Template } from './templates.ts'
 import { getPublicKeyAlgorithm, keyIdentifier } from '../keys/public-key.ts'
 
@@ -60,7 +60,7 @@ export const selfIssuer = (subjectDer: Buffer, publicKeySpki: Buffer, validity: 
 const versionThree = context(0, integer(2))
 const emptyNameLength = 2
 
-function templateExtensions(template: Template, algorithm: KeyAlgorithm): Buffer[] {
+const templateExtensions = (template: Template, algorithm: KeyAlgorithm): Buffer[] => {
   const { extendedKeyUsages, policyOids } = template
   const parts = [
     extensions.basicConstraints(template.isCa, template.pathLength),
@@ -75,7 +75,7 @@ function templateExtensions(template: Template, algorithm: KeyAlgorithm): Buffer
 const templateCache = new WeakMap<Template, Map<KeyAlgorithm, Buffer[]>>()
 
 // They are the same in every certificate of the template and kind of key.
-function cachedTemplateExtensions(template: Template, algorithm: KeyAlgorithm): Buffer[] {
+const cachedTemplateExtensions = (template: Template, algorithm: KeyAlgorithm): Buffer[] => {
   const byAlgorithm = templateCache.get(template) ?? new Map<KeyAlgorithm, Buffer[]>()
   templateCache.set(template, byAlgorithm)
   const parts = byAlgorithm.get(algorithm) ?? templateExtensions(template, algorithm)
@@ -83,14 +83,14 @@ function cachedTemplateExtensions(template: Template, algorithm: KeyAlgorithm): 
   return parts
 }
 
-function urlExtensions({ crl, ocsp, caIssuers }: DistributionUrls): Buffer[] {
+const urlExtensions = ({ crl, ocsp, caIssuers }: DistributionUrls): Buffer[] => {
   const parts: Buffer[] = []
   if (crl.length > 0) parts.push(extensions.crlDistributionPoints(crl))
   if (ocsp.length + caIssuers.length > 0) parts.push(extensions.authorityInformationAccess(ocsp, caIssuers))
   return parts
 }
 
-function allExtensions({ issuer, subjectDer, publicKeySpki, template, sans, urls }: TbsInput): Buffer[] {
+const allExtensions = ({ issuer, subjectDer, publicKeySpki, template, sans, urls }: TbsInput): Buffer[] => {
   const isSubjectEmpty = subjectDer.length === emptyNameLength
   return [
     ...cachedTemplateExtensions(template, getPublicKeyAlgorithm(publicKeySpki)),
@@ -102,7 +102,7 @@ function allExtensions({ issuer, subjectDer, publicKeySpki, template, sans, urls
 }
 
 /** DER TBSCertificate, version 3; Failures as getPublicKeyAlgorithm, TypeError for a name that cannot be written. */
-export function buildTbs(input: TbsInput): Buffer {
+export const buildTbs = (input: TbsInput): Buffer => {
   const { issuer, subjectDer, validity, publicKeySpki } = input
   return sequence(
     versionThree,
@@ -138,14 +138,14 @@ export interface TbsFields {
 }
 
 /** DER Extension taken apart; throws a DerError. */
-export function readExtension(value: DerValue): Extension {
+export const readExtension = (value: DerValue): Extension => {
   const [type, ...rest] = readSequence(value)
   const critical = rest.length === 2 && rest[0] !== undefined && readBoolean(rest[0])
   if (rest.length < 1 || rest.length > 2) throw new DerError('An extension is malformed')
   return { oid: readOid(type), critical, value: readOctetString(rest.at(-1)) }
 }
 
-function readExtensions(optional: readonly DerValue[]): Extension[] {
+const readExtensions = (optional: readonly DerValue[]): Extension[] => {
   const wrapped = optional.find(({ tag }) => tag === 0xa3)
   if (!wrapped) return []
   const [list, ...rest] = wrapped.children
@@ -153,7 +153,7 @@ function readExtensions(optional: readonly DerValue[]): Extension[] {
   return readSequence(list).map(readExtension)
 }
 
-function readVersion(value: DerValue): number {
+const readVersion = (value: DerValue): number => {
   const [version] = value.children
   return readInteger(version)[0] ?? 0
 }
@@ -161,14 +161,14 @@ function readVersion(value: DerValue): number {
 // Members of RFC 5280 4.1 that come after the key, in this order.
 const optionalTags = [0x81, 0x82, 0xa3]
 
-function checkOptional(optional: readonly DerValue[]): void {
+const checkOptional = (optional: readonly DerValue[]): void => {
   const places = optional.map(({ tag }) => optionalTags.indexOf(tag))
   const ordered = places.every((place, index) => place > (places[index - 1] ?? -1))
   if (!ordered) throw new DerError('The certificate has members out of place')
 }
 
 /** Takes a TBSCertificate apart; throws a DerError. */
-export function readTbs(tbs: DerValue): TbsFields {
+export const readTbs = (tbs: DerValue): TbsFields => {
   const members = readSequence(tbs)
   const [first] = members
   const hasVersion = first?.tag === 0xa0

@@ -1,8 +1,8 @@
-// Certificate templates (contract 10.2) as data, what they need of an end entity, and the names they let in.
+// Certificate templates (contract 10.2) as data, what they need of an end entity, and the alternative names they allow.
+import { isDomain, type SubjectAlternativeName } from '../../domain/address.ts'
 import type { EndEntityProperty, ValidFor } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { KeySpec } from '../keys/algorithms.ts'
-import { isHostName, type SubjectAlternativeName } from '../names/general-name.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import type { SubjectNameData } from '../names/name.ts'
 import {
   extendedKeyUsageOids,
@@ -13,7 +13,7 @@ import {
   keyUsageNames,
 } from './usages.ts'
 
-/** A kind of alternative name that a template can let in. */
+/** A kind of alternative name that a template can allow. */
 export type SanType = 'DNS' | 'IP' | 'EMAIL'
 
 /** What a template puts into a certificate and asks of the end entity. */
@@ -138,7 +138,7 @@ const legalMembers: readonly [keyof TemplateConfiguration, (value: string) => bo
   ['policyOids', isOid],
 ]
 
-function checkConfiguration(configuration: TemplateConfiguration): void {
+const checkConfiguration = (configuration: TemplateConfiguration): void => {
   const refuse = (reason: string) => {
     throw new Failure('INVALID_PROVIDER_CONFIGURATION', `Template ${configuration.name}: ${reason}`)
   }
@@ -161,7 +161,7 @@ const configurable = [
   'maxValidFor',
 ] as const satisfies readonly (keyof TemplateConfiguration)[]
 
-function applyConfiguration(base: Template, configuration: TemplateConfiguration): Template {
+const applyConfiguration = (base: Template, configuration: TemplateConfiguration): Template => {
   checkConfiguration(configuration)
   // Only the members of the contract: what a configuration holds besides must never reach a certificate.
   const stated = configurable.filter(member => configuration[member] !== undefined)
@@ -173,7 +173,7 @@ function applyConfiguration(base: Template, configuration: TemplateConfiguration
 }
 
 /** The built-in templates with those of a provider's configuration added or laid over; INVALID_PROVIDER_CONFIGURATION. */
-export function mergeTemplates(configurations: readonly TemplateConfiguration[]): Template[] {
+export const mergeTemplates = (configurations: readonly TemplateConfiguration[]): Template[] => {
   const templates = new Map(builtInTemplates.map(builtIn => [builtIn.name, builtIn]))
   for (const configuration of configurations) {
     const base = templates.get(configuration.name) ?? template(configuration.name, { sanAllowed: allSanTypes })
@@ -183,19 +183,19 @@ export function mergeTemplates(configurations: readonly TemplateConfiguration[])
 }
 
 /** The key usages for a kind of key: keyEncipherment is for RSA only, PERSON agrees on keys with EC (contract 10.2). */
-export function keyUsagesFor({ keyUsages, ecKeyAgreement }: Template, { cryptoAlgorithm }: KeySpec): KeyUsage[] {
+export const keyUsagesFor = ({ keyUsages, ecKeyAgreement }: Template, { cryptoAlgorithm }: KeySpec): KeyUsage[] => {
   const usages = keyUsages.filter(usage => !impossibleUsages[cryptoAlgorithm].includes(usage))
   const agrees = ecKeyAgreement && cryptoAlgorithm === 'EC' && !usages.includes('keyAgreement')
   return agrees ? [...usages, 'keyAgreement'] : usages
 }
 
-function dnsNames({ commonNameIsDnsName }: Template, { commonName, domains }: TemplateSubject): string[] {
-  const name = commonNameIsDnsName && commonName && isHostName(commonName) ? [commonName.toLowerCase()] : []
+const dnsNames = ({ commonNameIsDnsName }: Template, { commonName, domains }: TemplateSubject): string[] => {
+  const name = commonNameIsDnsName && commonName && isDomain(commonName) ? [commonName.toLowerCase()] : []
   return [...new Set([...name, ...(domains ?? [])])]
 }
 
 /** The alternative names that the template takes from the subject data: DNS, then IP, then e-mail. */
-export function subjectAlternativeNames(template: Template, subject: TemplateSubject): SubjectAlternativeName[] {
+export const subjectAlternativeNames = (template: Template, subject: TemplateSubject): SubjectAlternativeName[] => {
   const names: Readonly<Record<SanType, readonly string[]>> = {
     DNS: dnsNames(template, subject),
     IP: subject.ips ?? [],
@@ -217,7 +217,7 @@ const hasSubjectName = (subject: SubjectNameData) =>
   Boolean(subject.commonName ?? subject.organization ?? subject.organizationalUnit ?? subject.country)
 
 /** The needs of the template that subject data and key do not meet; empty when all is well (contract 5.4 step 10). */
-export function templateNeeds(template: Template, subject: TemplateSubject, spec: KeySpec): TemplateViolation[] {
+export const templateNeeds = (template: Template, subject: TemplateSubject, spec: KeySpec): TemplateViolation[] => {
   const violations: TemplateViolation[] = []
   const names = subjectAlternativeNames(template, subject)
   const [firstType] = template.sanAllowed

@@ -2,13 +2,8 @@
 // RFC 4055, RFC 5480, RFC 5758, RFC 8410).
 import type { KeyObject } from 'node:crypto'
 import type { CmpSignatureAlgorithm, ECNamedCurve, EdDSANamedCurve, RsaKeySize } from '../../domain/enums.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import { derNull, oid, sequence } from '../asn1/der.ts'
-
-/** A kind of key that the platform makes and certifies. */
-export type KeySpec =
-  | { readonly cryptoAlgorithm: 'RSA'; readonly keySize: RsaKeySize }
-  | { readonly cryptoAlgorithm: 'EC'; readonly ecNamedCurve: ECNamedCurve }
-  | { readonly cryptoAlgorithm: 'EDDSA'; readonly edDSANamedCurve: EdDSANamedCurve }
 
 /** A signature algorithm: public name, OID, DER AlgorithmIdentifier and node:crypto digest (null for pure EdDSA). */
 export interface SignatureAlgorithm {
@@ -80,48 +75,25 @@ const signaturesByOid = new Map(
 /** The signature algorithm of an OID, or null when it is none that can be checked here. */
 export const findSignatureAlgorithm = (dotted: string): SignatureAlgorithm | null => signaturesByOid.get(dotted) ?? null
 
-const rsa = (keySize: RsaKeySize): KeyAlgorithm => ({
-  name: `RSA-${keySize}`,
-  spec: { cryptoAlgorithm: 'RSA', keySize },
-  curve: null,
-  signature: signatureAlgorithms.SHA256_WITH_RSA,
+const row = (spec: KeySpec, names: readonly [string, string | null], signature: SignatureAlgorithm): KeyAlgorithm => ({
+  name: names[0],
+  spec,
+  curve: names[1],
+  signature,
 })
+
+const { SHA256_WITH_RSA, SHA256_WITH_ECDSA, SHA384_WITH_ECDSA, SHA512_WITH_ECDSA, ED25519, ED448 } = signatureAlgorithms
 
 /** Every kind of key, in the order of contract 2. */
 export const keyAlgorithms: readonly KeyAlgorithm[] = [
-  rsa(2048),
-  rsa(3072),
-  rsa(4096),
-  {
-    name: 'P-256',
-    spec: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' },
-    curve: 'prime256v1',
-    signature: signatureAlgorithms.SHA256_WITH_ECDSA,
-  },
-  {
-    name: 'P-384',
-    spec: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP384R1' },
-    curve: 'secp384r1',
-    signature: signatureAlgorithms.SHA384_WITH_ECDSA,
-  },
-  {
-    name: 'P-521',
-    spec: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP521R1' },
-    curve: 'secp521r1',
-    signature: signatureAlgorithms.SHA512_WITH_ECDSA,
-  },
-  {
-    name: 'Ed25519',
-    spec: { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED25519' },
-    curve: 'ed25519',
-    signature: signatureAlgorithms.ED25519,
-  },
-  {
-    name: 'Ed448',
-    spec: { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED448' },
-    curve: 'ed448',
-    signature: signatureAlgorithms.ED448,
-  },
+  row({ cryptoAlgorithm: 'RSA', keySize: 2048 }, ['RSA-2048', null], SHA256_WITH_RSA),
+  row({ cryptoAlgorithm: 'RSA', keySize: 3072 }, ['RSA-3072', null], SHA256_WITH_RSA),
+  row({ cryptoAlgorithm: 'RSA', keySize: 4096 }, ['RSA-4096', null], SHA256_WITH_RSA),
+  row({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' }, ['P-256', 'prime256v1'], SHA256_WITH_ECDSA),
+  row({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP384R1' }, ['P-384', 'secp384r1'], SHA384_WITH_ECDSA),
+  row({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP521R1' }, ['P-521', 'secp521r1'], SHA512_WITH_ECDSA),
+  row({ cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED25519' }, ['Ed25519', 'ed25519'], ED25519),
+  row({ cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED448' }, ['Ed448', 'ed448'], ED448),
 ]
 
 /** What tells a key kind from the others: the RSA size in bits or the curve. */
@@ -132,12 +104,12 @@ export const sizeOrCurve = (spec: KeySpec): RsaKeySize | ECNamedCurve | EdDSANam
 
 const algorithmsByDetail = new Map(keyAlgorithms.map(algorithm => [sizeOrCurve(algorithm.spec), algorithm]))
 
-/** The row of an RSA size or curve name, or null when it is none of ours. */
+/** The row of an RSA size or curve name, or null when it is not in the table. */
 export const findKeyAlgorithm = (detail: number | string): KeyAlgorithm | null =>
   algorithmsByDetail.get(detail as RsaKeySize) ?? null
 
 /** The row of a key kind. */
-export function getKeyAlgorithm(spec: KeySpec): KeyAlgorithm {
+export const getKeyAlgorithm = (spec: KeySpec): KeyAlgorithm => {
   const algorithm = findKeyAlgorithm(sizeOrCurve(spec))
   if (!algorithm) throw new TypeError(`No such kind of key: ${JSON.stringify(spec)}`)
   return algorithm
@@ -145,8 +117,8 @@ export function getKeyAlgorithm(spec: KeySpec): KeyAlgorithm {
 
 const algorithmOfKeyObject = new WeakMap<KeyObject, KeyAlgorithm>()
 
-/** The row of a node:crypto key (public or private); throws a TypeError when the kind is none of ours. */
-export function keyAlgorithmOf(key: KeyObject): KeyAlgorithm {
+/** The row of a node:crypto key (public or private); throws a TypeError when the kind is not in the table. */
+export const keyAlgorithmOf = (key: KeyObject): KeyAlgorithm => {
   const known = algorithmOfKeyObject.get(key)
   if (known) return known
   const { modulusLength, namedCurve } = key.asymmetricKeyDetails ?? {}

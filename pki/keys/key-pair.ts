@@ -1,7 +1,8 @@
 // Key pairs, made in the libuv pool so that the event loop stays free.
 import { generateKeyPair as generate } from 'node:crypto'
 import { promisify } from 'node:util'
-import { getKeyAlgorithm, type KeySpec } from './algorithms.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
+import { getKeyAlgorithm } from './algorithms.ts'
 
 /** Both halves of a key pair: DER SubjectPublicKeyInfo and DER PKCS#8 PrivateKeyInfo (RFC 5958), not encrypted. */
 export interface KeyPair {
@@ -16,7 +17,7 @@ const encodings = {
   privateKeyEncoding: { type: 'pkcs8', format: 'der' },
 } as const
 
-function generateEncoded(spec: KeySpec) {
+const generateEncoded = (spec: KeySpec) => {
   if (spec.cryptoAlgorithm === 'RSA')
     return generateAsync('rsa', { modulusLength: spec.keySize, publicExponent: 65_537, ...encodings })
   if (spec.cryptoAlgorithm === 'EC')
@@ -26,7 +27,7 @@ function generateEncoded(spec: KeySpec) {
 }
 
 /** A new key pair of the kind, by the operating system's random source (FIPS 186-5). */
-export async function generateKeyPair(spec: KeySpec): Promise<KeyPair> {
+export const generateKeyPair = async (spec: KeySpec): Promise<KeyPair> => {
   const { publicKey, privateKey } = await generateEncoded(spec)
   return { publicKeySpki: publicKey, privateKeyPkcs8: privateKey }
 }

@@ -1,6 +1,9 @@
 // Weak public keys (contract 5.4 step 6): patterns by which a key has been broken without its owner's mistake showing.
+import { ed25519 } from '@noble/curves/ed25519.js'
+import { ed448 } from '@noble/curves/ed448.js'
+import { p256, p384, p521 } from '@noble/curves/nist.js'
 import { Failure } from '../../domain/failure.ts'
-import { fromOctets, modulo, power, primesUpTo, squareRoot } from './big-number.ts'
+import { primesUpTo, squareRoot } from './big-number.ts'
 import type { PublicKeyParts, RsaNumbers } from './public-key.ts'
 import { describePublicKey, readingPublicKey, readPublicKeyParts, readRsaNumbers } from './public-key.ts'
 import { readDer } from '../asn1/der-reader.ts'
@@ -35,7 +38,7 @@ const isSquare = (value: bigint) => squaresModulo256.has(value & 255n) && square
 const fermatRounds = 100
 
 // Fermat: primes that lie close together are found in the first rounds (CVE-2022-26320).
-function hasClosePrimes({ modulus }: RsaNumbers): boolean {
+const hasClosePrimes = ({ modulus }: RsaNumbers): boolean => {
   let root = squareRoot(modulus)
   if (root * root < modulus) root++
   for (let round = 0; round < fermatRounds; round++, root++) if (isSquare(root * root - modulus)) return true
@@ -52,71 +55,27 @@ const rsaWeaknesses: readonly Weakness<RsaNumbers>[] = [
   { finding: 'the RSA primes lie close together', found: hasClosePrimes },
 ]
 
-interface WeierstrassCurve {
-  readonly octets: number
-  readonly p: bigint
-  readonly b: bigint
+interface PointReader {
+  readonly fromBytes: (key: Uint8Array) => { readonly isSmallOrder: () => boolean }
 }
 
-// y² = x³ - 3x + b (SP 800-186 3.2.1).
-const weierstrassCurves: Readonly<Record<string, WeierstrassCurve>> = {
-  SECP256R1: {
-    octets: 32,
-    p: 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n,
-    b: 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn,
-  },
-  SECP384R1: {
-    octets: 48,
-    p: 2n ** 384n - 2n ** 128n - 2n ** 96n + 2n ** 32n - 1n,
-    b: BigInt('0xb3312fa7e23ee7e4988e056be3f82d19181d9c6efe8141120314088f5013875ac656398d8a2ed19d2a85c8edd3ec2aef'),
-  },
-  SECP521R1: {
-    octets: 66,
-    p: 2n ** 521n - 1n,
-    b: BigInt(
-      '0x51953eb9618e1c9a1f929a21a0b68540eea2da725b99b315f3b8b489918ef109e156193951ec7e937b1652c0bd3bb1bf073573df883d2c34f1ef451fd46b503f00',
-    ),
-  },
+// A point that is read is reduced and on its curve (SP 800-186 D.1.1, RFC 8032 5.1.3 and 5.2.3), else an error.
+const curvePoints: Readonly<Record<string, PointReader | undefined>> = {
+  SECP256R1: p256.Point,
+  SECP384R1: p384.Point,
+  SECP521R1: p521.Point,
+  ED25519: ed25519.Point,
+  ED448: ed448.Point,
 }
 
-function isOnWeierstrassCurve(key: Buffer, { octets, p, b }: WeierstrassCurve): boolean {
-  const x = fromOctets(key.subarray(1, 1 + octets))
-  const y = fromOctets(key.subarray(1 + octets))
-  return x < p && y < p && modulo(y * y - (x * x * x - 3n * x + b), p) === 0n
-}
-
-interface EdwardsCurve {
-  readonly p: bigint
-  readonly a: bigint
-  readonly d: bigint
-}
-
-// a·x² + y² = 1 + d·x²·y² (RFC 8032 5.1, 5.2).
-const edwardsCurves: Readonly<Record<string, EdwardsCurve>> = {
-  ED25519: {
-    p: 2n ** 255n - 19n,
-    a: -1n,
-    d: 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n,
-  },
-  ED448: { p: 2n ** 448n - 2n ** 224n - 1n, a: 1n, d: -39_081n },
-}
-
-// The sign of x is the highest bit; a point of small order has x = 0, y = 0, or (order 8) y² = a·x².
-function isGoodEdwardsPoint(key: Buffer, { p, a, d }: EdwardsCurve): boolean {
-  const littleEndian = Buffer.from(key.toReversed())
-  littleEndian[0] = (littleEndian[0] ?? 0) & 0x7f
-  const y = fromOctets(littleEndian)
-  const ySquared = (y * y) % p
-  const xSquared = modulo((ySquared - 1n) * power(modulo(d * ySquared - a, p), p - 2n, p), p)
-  const isOnCurve = y < p && power(xSquared, (p - 1n) / 2n, p) === 1n
-  return isOnCurve && y !== 0n && ySquared !== modulo(a * xSquared, p)
-}
-
-function isGoodPoint(key: Buffer, namedCurve: string): boolean {
-  const weierstrass = weierstrassCurves[namedCurve]
-  if (weierstrass) return isOnWeierstrassCurve(key, weierstrass)
-  const edwards = edwardsCurves[namedCurve]
-  return edwards === undefined || isGoodEdwardsPoint(key, edwards)
+const isGoodPoint = (key: Buffer, namedCurve: string): boolean => {
+  const points = curvePoints[namedCurve]
+  if (!points) return true
+  try {
+    return !points.fromBytes(key).isSmallOrder()
+  } catch {
+    return false
+  }
 }
 
 const findWeakness = (parts: PublicKeyParts, namedCurve: string | null): string | undefined => {
@@ -129,7 +88,7 @@ const findWeakness = (parts: PublicKeyParts, namedCurve: string | null): string 
  * Refuses weak keys, given as DER SubjectPublicKeyInfo: Failure WEAK_KEY; INVALID_PUBLIC_KEY and
  * CRYPTO_RESTRICTION_VIOLATION as describePublicKey. Curves outside the algorithm table are not judged.
  */
-export function checkKeyStrength(spki: Buffer): void {
+export const checkKeyStrength = (spki: Buffer): void => {
   const { namedCurve } = describePublicKey(spki)
   const weakness = readingPublicKey(() => findWeakness(readPublicKeyParts(readDer(spki)), namedCurve))
   if (weakness) throw new Failure('WEAK_KEY', `The key is weak: ${weakness}`)

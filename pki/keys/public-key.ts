@@ -15,7 +15,7 @@ import {
   readSequence,
 } from '../asn1/der-reader.ts'
 
-/** A public key's kind; `algorithm` is null when size or curve is none of ours, such as RSA-1024. */
+/** A public key's kind; `algorithm` is null when the platform makes none of that size or curve, such as RSA-1024. */
 export interface PublicKeyDescription {
   readonly cryptoAlgorithm: CryptoAlgorithm
   readonly keySize: number | null
@@ -37,7 +37,7 @@ export interface PublicKeyParts {
 }
 
 /** Takes a SubjectPublicKeyInfo apart; throws a DerError. */
-export function readPublicKeyParts(spki: DerValue): PublicKeyParts {
+export const readPublicKeyParts = (spki: DerValue): PublicKeyParts => {
   const [algorithm, key, ...rest] = readSequence(spki)
   const [type, parameters = null, ...more] = readSequence(algorithm)
   if (rest.length > 0 || more.length > 0) throw new DerError('The key info has additional members')
@@ -45,27 +45,27 @@ export function readPublicKeyParts(spki: DerValue): PublicKeyParts {
 }
 
 /** A positive INTEGER as a number of any size; throws a DerError. */
-function readPositive(value: DerValue | undefined): bigint {
+const readPositive = (value: DerValue | undefined): bigint => {
   const content = readInteger(value)
   if ((content[0] ?? 0xff) >= 0x80) throw new DerError('The number is negative')
   return BigInt(`0x${content.toString('hex')}`)
 }
 
 /** Modulus and exponent of an RSAPublicKey (RFC 8017 A.1.1); throws a DerError. */
-export function readRsaNumbers(key: Buffer): RsaNumbers {
+export const readRsaNumbers = (key: Buffer): RsaNumbers => {
   const [modulus, exponent, ...rest] = readSequence(readDer(key))
   if (rest.length > 0) throw new DerError('The RSA key has additional members')
   return { modulus: readPositive(modulus), exponent: readPositive(exponent) }
 }
 
-function describeRsa({ key, parameters }: PublicKeyParts): PublicKeyDescription {
+const describeRsa = ({ key, parameters }: PublicKeyParts): PublicKeyDescription => {
   expectTag(parameters ?? undefined, tags.null)
   const keySize = readRsaNumbers(key).modulus.toString(2).length
   return { cryptoAlgorithm: 'RSA', keySize, namedCurve: null, algorithm: findKeyAlgorithm(keySize) }
 }
 
 // Only the uncompressed form, so that one key has one encoding (RFC 5480 2.2; the blocklist compares octets).
-function describeEc({ key, parameters }: PublicKeyParts): PublicKeyDescription {
+const describeEc = ({ key, parameters }: PublicKeyParts): PublicKeyDescription => {
   const dotted = readOid(parameters ?? undefined)
   const curve = curvesByOid[dotted]
   if (!curve) return { cryptoAlgorithm: 'EC', keySize: null, namedCurve: dotted, algorithm: null }
@@ -73,7 +73,7 @@ function describeEc({ key, parameters }: PublicKeyParts): PublicKeyDescription {
   return { cryptoAlgorithm: 'EC', keySize: null, namedCurve: curve.name, algorithm: findKeyAlgorithm(curve.name) }
 }
 
-function describeEdwards(name: 'ED25519' | 'ED448', octets: number) {
+const describeEdwards = (name: 'ED25519' | 'ED448', octets: number) => {
   return ({ key, parameters }: PublicKeyParts): PublicKeyDescription => {
     if (parameters || key.length !== octets) throw new DerError('The EdDSA key is malformed')
     return { cryptoAlgorithm: 'EDDSA', keySize: null, namedCurve: name, algorithm: findKeyAlgorithm(name) }
@@ -88,13 +88,13 @@ const describers: Readonly<Record<string, (parts: PublicKeyParts) => PublicKeyDe
 }
 
 /** The kind of a key of one of our algorithms, or null for another algorithm; throws a DerError. */
-export function findPublicKeyDescription(spki: DerValue): PublicKeyDescription | null {
+export const findPublicKeyDescription = (spki: DerValue): PublicKeyDescription | null => {
   const parts = readPublicKeyParts(spki)
   return describers[parts.algorithmOid]?.(parts) ?? null
 }
 
-/** Turns a DerError into INVALID_PUBLIC_KEY. */
-export function readingPublicKey<T>(read: () => T): T {
+/** The result of a reader of keys; its DerError becomes Failure INVALID_PUBLIC_KEY. */
+export const readingPublicKey = <T>(read: () => T): T => {
   try {
     return read()
   } catch (error) {
@@ -107,21 +107,21 @@ export function readingPublicKey<T>(read: () => T): T {
  * The kind of a DER SubjectPublicKeyInfo (RFC 3279, RFC 5480, RFC 8410). Failures: INVALID_PUBLIC_KEY when unreadable,
  * not strict DER or a compressed point; CRYPTO_RESTRICTION_VIOLATION when the algorithm is none of CryptoAlgorithm.
  */
-export function describePublicKey(spki: Buffer): PublicKeyDescription {
+export const describePublicKey = (spki: Buffer): PublicKeyDescription => {
   const description = readingPublicKey(() => findPublicKeyDescription(readDer(spki)))
   if (!description) throw new Failure('CRYPTO_RESTRICTION_VIOLATION', 'The algorithm of the key is not supported')
   return description
 }
 
 /** The row of the algorithm table; as describePublicKey, and CRYPTO_RESTRICTION_VIOLATION for another size or curve. */
-export function getPublicKeyAlgorithm(spki: Buffer): KeyAlgorithm {
+export const getPublicKeyAlgorithm = (spki: Buffer): KeyAlgorithm => {
   const { algorithm } = describePublicKey(spki)
   if (!algorithm) throw new Failure('CRYPTO_RESTRICTION_VIOLATION', 'The size or curve of the key is not supported')
   return algorithm
 }
 
 /** The key identifier, 20 octets: leftmost 160 bits of SHA-256 over the BIT STRING's key (RFC 7093 2, method 1). */
-export function keyIdentifier(spki: Buffer): Buffer {
+export const keyIdentifier = (spki: Buffer): Buffer => {
   const { key } = readingPublicKey(() => readPublicKeyParts(readDer(spki)))
   return hash('sha256', key, 'buffer').subarray(0, 20)
 }

@@ -1,4 +1,4 @@
-// The key of a certificate request as the checks of contract 5.4 look at it: brought in a PKCS#10 request or bare.
+// The key of a certificate request for the checks of contract 5.4: brought in a PKCS#10 request or bare.
 import { createHash } from 'node:crypto'
 import type { KeyFacts } from '../../domain/key-rules.ts'
 import type { KeySource } from '../../domain/request-rules.ts'

@@ -1,31 +1,20 @@
 // Subject alternative names: GeneralNames (RFC 5280 4.2.1.6) between DER and typed text.
+import ipaddr from 'ipaddr.js'
+import { canonicalIp, type SubjectAlternativeName } from '../../domain/address.ts'
 import { DerError, type DerValue, readDer, readSequence } from '../asn1/der-reader.ts'
 import { implicit, sequence } from '../asn1/der.ts'
-import { findIpOctets, formatIp } from './ip-address.ts'
 import { readName } from './name.ts'
 import { formatName } from './name-text.ts'
-
-/** One alternative name; OTHER holds a directory name as RFC 4514 text and anything else as the hex of its DER. */
-export interface SubjectAlternativeName {
-  readonly type: 'DNS' | 'IP' | 'EMAIL' | 'URI' | 'OTHER'
-  readonly value: string
-}
 
 /** The tag octets of the GeneralName choices that are read or written here. */
 export const generalNameTags = { email: 0x81, dns: 0x82, directory: 0xa4, uri: 0x86, ip: 0x87 } as const
 
-const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i
-
-/** Whether the text is a host name of letters, digits and hyphens (RFC 1123 2.1), `*.` allowed as its first label. */
-export function isHostName(text: string): boolean {
-  const labels = (text.startsWith('*.') ? text.slice(2) : text).split('.')
-  return text.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
-}
-
-function encodeIp(text: string): Buffer {
-  const octets = findIpOctets(text)
-  if (!octets) throw new TypeError(`Not an IP address: ${text}`)
-  return implicit(7, octets)
+const encodeIp = (text: string): Buffer => {
+  // The library takes odd forms for addresses as well, such as octal or short ones.
+  const canonical = canonicalIp(text)
+  if (canonical === null) throw new TypeError(`Not an IP address: ${text}`)
+  const version = canonical.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4
+  return implicit(7, Buffer.from(version.parse(canonical).toByteArray()))
 }
 
 const encoders: Readonly<Record<SubjectAlternativeName['type'], (value: string) => Buffer>> = {
@@ -42,18 +31,18 @@ const encoders: Readonly<Record<SubjectAlternativeName['type'], (value: string) 
 export const encodeGeneralNames = (names: readonly SubjectAlternativeName[]): Buffer =>
   sequence(...names.map(({ type, value }) => encoders[type](value)))
 
-function ascii({ content }: DerValue): string {
+const ascii = ({ content }: DerValue): string => {
   if (content.some(octet => octet > 0x7f)) throw new DerError('A name holds an octet outside ASCII')
   return content.toString('latin1')
 }
 
-function ipText({ content }: DerValue): string {
-  const text = formatIp(content)
-  if (text === null) throw new DerError('An IP address has neither 4 nor 16 octets')
-  return text
+// The text of RFC 5952.
+const ipText = ({ content }: DerValue): string => {
+  if (content.length !== 4 && content.length !== 16) throw new DerError('An IP address has neither 4 nor 16 octets')
+  return ipaddr.fromByteArray([...content]).toString()
 }
 
-function directoryText(value: DerValue): string {
+const directoryText = (value: DerValue): string => {
   const [name, ...rest] = value.children
   if (!name || rest.length > 0) throw new DerError('A directory name is malformed')
   return formatName(readName(name))

@@ -21,7 +21,7 @@ const escapeValue = (text: string) =>
     // oxlint-disable-next-line no-control-regex
     .replace(/[\u0000-\u001f\u007f]/g, hexPair)
 
-function formatAttribute({ oid, text, der }: NameAttribute): string {
+const formatAttribute = ({ oid, text, der }: NameAttribute): string => {
   const name = attributeNames.get(oid)
   return name && text !== null ? `${name}=${escapeValue(text)}` : `${oid}=#${der.toString('hex')}`
 }
@@ -41,13 +41,13 @@ type Token = string
 
 const tokenForm = /\\[0-9A-Fa-f]{2}|\\[ "#+,;<=>\\]|[^\\]/gsu
 
-function tokenize(text: string): Token[] {
+const tokenize = (text: string): Token[] => {
   const tokens = text.match(tokenForm) ?? []
   if (tokens.join('') !== text) refuse('a backslash escapes nothing')
   return tokens
 }
 
-function split(tokens: readonly Token[], separator: string): Token[][] {
+const split = (tokens: readonly Token[], separator: string): Token[][] => {
   const parts: Token[][] = [[]]
   for (const token of tokens) {
     if (token === separator) parts.push([])
@@ -56,20 +56,20 @@ function split(tokens: readonly Token[], separator: string): Token[][] {
   return parts
 }
 
-function trim(tokens: readonly Token[]): Token[] {
+const trim = (tokens: readonly Token[]): Token[] => {
   const first = tokens.findIndex(token => token !== ' ')
   const last = tokens.findLastIndex(token => token !== ' ')
   return first < 0 ? [] : tokens.slice(first, last + 1)
 }
 
-function tokenOctets(token: Token): Buffer {
+const tokenOctets = (token: Token): Buffer => {
   if (token.length === 3 && token.startsWith('\\')) return Buffer.from(token.slice(1), 'hex')
   if (token.length === 2 && token.startsWith('\\')) return Buffer.from(token.slice(1))
   if ('"+;<>'.includes(token)) return refuse(`${token} is not escaped`)
   return Buffer.from(token)
 }
 
-function valueText(tokens: readonly Token[]): string {
+const valueText = (tokens: readonly Token[]): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(tokens.map(tokenOctets)))
   } catch (error) {
@@ -78,7 +78,7 @@ function valueText(tokens: readonly Token[]): string {
   }
 }
 
-function hexAttribute(oid: string, hex: string): NameAttribute {
+const hexAttribute = (oid: string, hex: string): NameAttribute => {
   const der = Buffer.from(hex, 'hex')
   try {
     const value = readDer(der)
@@ -95,7 +95,7 @@ const dottedForm = /^[0-2](\.(0|[1-9]\d{0,17}))+$/
 
 const asciiTypes: readonly AttributeName[] = ['C', 'DC', 'emailAddress', 'serialNumber']
 
-function knownAttribute(name: AttributeName, text: string): NameAttribute {
+const knownAttribute = (name: AttributeName, text: string): NameAttribute => {
   if (text === '') return refuse(`${name} is empty`)
   if (Array.from(text).length > attributeTypes[name].maxLength) return refuse(`${name} is too long`)
   // oxlint-disable-next-line no-control-regex
@@ -103,7 +103,7 @@ function knownAttribute(name: AttributeName, text: string): NameAttribute {
   return textAttribute(name, text)
 }
 
-function parseAttribute(tokens: readonly Token[]): NameAttribute {
+const parseAttribute = (tokens: readonly Token[]): NameAttribute => {
   const equals = tokens.indexOf('=')
   if (equals < 0) return refuse('a part has no equals sign')
   const type = tokens.slice(0, equals).join('').trim()
@@ -116,7 +116,7 @@ function parseAttribute(tokens: readonly Token[]): NameAttribute {
 }
 
 /** The name of RFC 4514 text, in encoding order; else Failure VALIDATION_FAILED. */
-export function parseNameText(text: string): Name {
+export const parseNameText = (text: string): Name => {
   const tokens = trim(tokenize(text))
   if (tokens.length === 0) return []
   return split(tokens, ',')

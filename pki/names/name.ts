@@ -78,7 +78,7 @@ export const subjectName = (subject: SubjectNameData): Name =>
     return text ? [[textAttribute(type, text)]] : []
   })
 
-function readAttribute(value: DerValue): NameAttribute {
+const readAttribute = (value: DerValue): NameAttribute => {
   const [type, content, ...rest] = readSequence(value)
   if (!content || rest.length > 0) throw new DerError('The attribute is malformed')
   return { oid: readOid(type), text: findText(content), der: content.raw }

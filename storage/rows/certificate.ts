@@ -1,5 +1,6 @@
 // Certificates, issued here or imported, with the columns that they are searched by.
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
+import type { SubjectAlternativeName } from '../../domain/address.ts'
 import { CryptoAlgorithm, KeyPairMode, RevocationReason, valuesOf } from '../../domain/enums.ts'
 import type { Place } from '../../domain/permissions.ts'
 import { Ca } from './ca.ts'
@@ -8,12 +9,6 @@ import { parentColumns } from './parent-columns.ts'
 import { PrivateKey } from './private-key.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'
 import { generatedKey, generatedText, newestFirst, trigrams } from './search-columns.ts'
-
-/** One subject alternative name as the contract answers it. */
-export interface SubjectAlternativeName {
-  type: 'DNS' | 'IP' | 'EMAIL' | 'URI' | 'OTHER'
-  value: string
-}
 
 const schema = defineEntity({
   name: 'Certificate',

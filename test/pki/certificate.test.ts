@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 const rows = keyAlgorithms.map(algorithm => [algorithm.name, algorithm] as const)
 
-async function verify(chain: readonly Buffer[], ...args: readonly string[]) {
+const verify = async (chain: readonly Buffer[], ...args: readonly string[]) => {
   const [leaf = Buffer.alloc(0), ...issuers] = chain
   const trusted = await bench.file(encodePemChain('CERTIFICATE', issuers.slice(-1)))
   const untrusted = await bench.file(encodePemChain('CERTIFICATE', issuers))

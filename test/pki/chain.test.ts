@@ -10,7 +10,7 @@ const p256 = { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' } as const
 let root: CertificateDescription
 let issuing: CertificateDescription
 let leaf: CertificateDescription
-let strangerRoot: CertificateDescription
+let otherRoot: CertificateDescription
 
 beforeAll(async () => {
   const rootAuthority = await makeRoot(p256)
@@ -19,7 +19,7 @@ beforeAll(async () => {
   leaf = parseCertificate(await issueCertificate(leafInput(issuingAuthority, publicKeySpki), issuingAuthority.key))
   root = rootAuthority.certificate
   issuing = issuingAuthority.certificate
-  strangerRoot = (await makeRoot(p256)).certificate
+  otherRoot = (await makeRoot(p256)).certificate
 })
 
 const names = (chain: readonly CertificateDescription[]) => chain.map(({ subjectCommonName }) => subjectCommonName)
@@ -35,9 +35,9 @@ test('a set in any order becomes leaf, issuing CA, root', () => {
 })
 
 test('a root of the same name but another key is passed over', () => {
-  expect(buildChain(leaf, [strangerRoot, issuing, root]).at(-1)?.fingerprint).toBe(root.fingerprint)
-  expect(namesIssuer({ ...issuing, aki: null }, strangerRoot)).toBe(true)
-  expect(isIssuedBy({ ...issuing, aki: null }, strangerRoot)).toBe(false)
+  expect(buildChain(leaf, [otherRoot, issuing, root]).at(-1)?.fingerprint).toBe(root.fingerprint)
+  expect(namesIssuer({ ...issuing, aki: null }, otherRoot)).toBe(true)
+  expect(isIssuedBy({ ...issuing, aki: null }, otherRoot)).toBe(false)
 })
 
 test('a self-signed certificate is its own chain', () => {
@@ -45,6 +45,6 @@ test('a self-signed certificate is its own chain', () => {
 })
 
 test('a missing issuer, two leaves or nothing is CHAIN_INCOMPLETE', () => {
-  for (const set of [[leaf, root], [leaf, issuing], [leaf, issuing, strangerRoot], [root, strangerRoot], []])
+  for (const set of [[leaf, root], [leaf, issuing], [leaf, issuing, otherRoot], [root, otherRoot], []])
     expect(failureCode(() => orderChain(set))).toBe('CHAIN_INCOMPLETE')
 })

@@ -2,7 +2,7 @@
 import { Failure } from '../../domain/failure.ts'
 
 /** The code of the Failure that the call throws; a call that succeeds is an error. */
-export function failureCode(call: () => unknown): string {
+export const failureCode = (call: () => unknown): string => {
   try {
     call()
   } catch (error) {

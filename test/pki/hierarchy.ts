@@ -1,7 +1,7 @@
 // A root, an issuing CA and leaves below them, for tests.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type Validity, validity } from '../../domain/validity.ts'
-import type { KeySpec } from '../../pki/keys/algorithms.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import {
   type CertificateDescription,
   generateSerialNumber,
@@ -41,7 +41,7 @@ export const importKey = (keys: KeyPair): KeyObject =>
 
 export const nameDer = (subject: SubjectNameData): Buffer => encodeName(subjectName(subject))
 
-export function getTemplate(name: string): Template {
+export const getTemplate = (name: string): Template => {
   const template = builtInTemplates.find(candidate => candidate.name === name)
   if (!template) throw new Error(`No template ${name}`)
   return template
@@ -52,7 +52,7 @@ const twentyYears: Validity = {
   notAfter: new Date('2051-01-31T10:15:29Z'),
 }
 
-export async function makeRoot(spec: KeySpec, template: Template = internalTemplates.ROOT_CA): Promise<Authority> {
+export const makeRoot = async (spec: KeySpec, template: Template = internalTemplates.ROOT_CA): Promise<Authority> => {
   const keys = await generateKeyPair(spec)
   const subjectDer = nameDer({ commonName: 'Test Root CA', organization: 'Žluť & Söhne', country: 'DE' })
   const input: TbsInput = {
@@ -69,7 +69,7 @@ export async function makeRoot(spec: KeySpec, template: Template = internalTempl
   return { certificate: parseCertificate(await issueCertificate(input, key)), keys, key }
 }
 
-export async function makeIssuing(root: Authority, spec: KeySpec): Promise<Authority> {
+export const makeIssuing = async (root: Authority, spec: KeySpec): Promise<Authority> => {
   const keys = await generateKeyPair(spec)
   const input: TbsInput = {
     serialNumber: generateSerialNumber(),
@@ -85,7 +85,7 @@ export async function makeIssuing(root: Authority, spec: KeySpec): Promise<Autho
 }
 
 /** The whole of a leaf's contents. */
-export function leafInput(issuing: Authority, publicKeySpki: Buffer, over: Partial<TbsInput> = {}): TbsInput {
+export const leafInput = (issuing: Authority, publicKeySpki: Buffer, over: Partial<TbsInput> = {}): TbsInput => {
   const template = over.template ?? getTemplate('SERVER')
   const subject: TemplateSubject = { commonName: 'www.example.test', country: 'DE', ips: ['192.0.2.1', '2001:db8::1'] }
   return {

@@ -1,8 +1,9 @@
 // Generated and given keys: their description, their form, their strength.
 import { createPrivateKey, createPublicKey, generatePrimeSync } from 'node:crypto'
 import { afterAll, expect, test } from '@jest/globals'
+import { pow as power } from '@noble/curves/abstract/modular.js'
 import { findKeyAlgorithm, keyAlgorithms, keyAlgorithmOf, type KeyAlgorithm } from '../../pki/keys/algorithms.ts'
-import { power, primesUpTo } from '../../pki/keys/big-number.ts'
+import { primesUpTo } from '../../pki/keys/big-number.ts'
 import { bitString, derNull, integer, oid, sequence } from '../../pki/asn1/der.ts'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { checkKeyStrength } from '../../pki/keys/key-strength.ts'
@@ -94,14 +95,14 @@ test('what is no canonical SubjectPublicKeyInfo is INVALID_PUBLIC_KEY', async ()
 const prime = (bits: number) => generatePrimeSync(bits, { bigint: true })
 const isPrime = (candidate: bigint) => power(2n, candidate - 1n, candidate) === 1n
 
-function nextPrime(start: bigint, step = 2n): bigint {
+const nextPrime = (start: bigint, step = 2n): bigint => {
   let candidate = start
   while (!isPrime(candidate)) candidate += step
   return candidate
 }
 
 // The generator of CVE-2017-15361: k·M + (65537^a mod M), M the product of the first 126 primes.
-function rocaPrime(): bigint {
+const rocaPrime = (): bigint => {
   const product = primesUpTo(701).reduce((all, next) => all * next, 1n)
   return nextPrime((prime(50) << 8n) * product + power(65_537n, prime(60), product), product)
 }
@@ -134,6 +135,13 @@ test('a point beside its curve is WEAK_KEY', async () => {
   expect(failureCode(() => checkKeyStrength(ecKey(Buffer.concat([Buffer.of(4), Buffer.alloc(64)]))))).toBe('WEAK_KEY')
 })
 
+test.each(['SECP384R1', 'SECP521R1'] as const)('a point beside %s is WEAK_KEY', async ecNamedCurve => {
+  const { publicKeySpki } = await generateKeyPair({ cryptoAlgorithm: 'EC', ecNamedCurve })
+  const key = Buffer.from(publicKeySpki)
+  key[key.length - 1] = (key.at(-1) ?? 0) ^ 1
+  expect(failureCode(() => checkKeyStrength(key))).toBe('WEAK_KEY')
+})
+
 const edKey = (y: string) => sequence(sequence(oid('1.3.101.112')), bitString(Buffer.from(y.padEnd(64, '0'), 'hex')))
 
 // Orders 1, 2, 4 and 8, a y that has no x, and a y that is not reduced.
@@ -147,6 +155,15 @@ test.each([
 ])('the Ed25519 point %s is WEAK_KEY', y => {
   expect(failureCode(() => checkKeyStrength(edKey(y)))).toBe('WEAK_KEY')
 })
+
+// Orders 1, 2 and 4, a y that has no x, and a y that is not reduced.
+test.each(['01', `${'fe'.padEnd(56, 'f')}fe${'ff'.repeat(27)}`, '00', '02', `${'ff'.repeat(28)}fe${'ff'.repeat(27)}`])(
+  'the Ed448 point %s is WEAK_KEY',
+  y => {
+    const key = sequence(sequence(oid('1.3.101.113')), bitString(Buffer.from(y.padEnd(114, '0'), 'hex')))
+    expect(failureCode(() => checkKeyStrength(key))).toBe('WEAK_KEY')
+  },
+)
 
 test('the key identifier is the leftmost 160 bits of SHA-256 over the key', async () => {
   const { publicKeySpki } = await generateKeyPair({ cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED25519' })

@@ -12,6 +12,7 @@ import {
   subjectName,
   textAttribute,
 } from '../../pki/names/name.ts'
+import { encodeGeneralNames, readGeneralNames } from '../../pki/names/general-name.ts'
 import { formatName, parseNameText } from '../../pki/names/name-text.ts'
 import { createPkcs10, parsePkcs10 } from '../../pki/pkcs10.ts'
 import { failureCode } from './failing.ts'
@@ -96,6 +97,24 @@ test('every name survives its text', () => {
 
 test('every name survives its DER', () => {
   fc.assert(fc.property(names, name => expect(parseName(encodeName(name))).toEqual(name)))
+})
+
+test.each(['192.0.2', '192.0.2.010', '0x7f.0.0.1', '2130706433', 'fe80::1%eth0', '::1/64', '[::1]', '1::2::3', ''])(
+  'the odd address %j never enters a certificate',
+  value => {
+    expect(() => encodeGeneralNames([{ type: 'IP', value }])).toThrow(TypeError)
+  },
+)
+
+test.each([
+  ['192.0.2.10', '192.0.2.10'],
+  ['2001:DB8:0:0:0:0:0:10', '2001:db8::10'],
+  ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+  ['2001:0:0:1:0:0:1:1', '2001::1:0:0:1:1'],
+  ['::ffff:192.0.2.1', '::ffff:c000:201'],
+])('the address %s is read back from its octets as %s', (value, canonical) => {
+  const der = encodeGeneralNames([{ type: 'IP', value }])
+  expect(readGeneralNames(der)).toEqual([{ type: 'IP', value: canonical }])
 })
 
 test('openssl prints the same text for awkward names', async () => {

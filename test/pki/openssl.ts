@@ -1,4 +1,4 @@
-// openssl as the stranger that judges what we make, and makes what we read.
+// openssl, which judges what we make and makes what we read.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ export const tryOpenssl = (...args: readonly string[]): Promise<Verdict> =>
   })
 
 /** Runs openssl, which must succeed. */
-export async function openssl(...args: readonly string[]): Promise<Verdict> {
+export const openssl = async (...args: readonly string[]): Promise<Verdict> => {
   const verdict = await tryOpenssl(...args)
   if (verdict.code !== 0) throw new Error(`openssl ${args.join(' ')}: ${verdict.text}`)
   return verdict

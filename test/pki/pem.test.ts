@@ -1,8 +1,7 @@
 // Reading and writing PEM and Base64.
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { decodeBase64, decodePem, encodePem, encodePemChain } from '../../pki/pem.ts'
-import { failureCode } from './failing.ts'
+import { decodePem, encodePem, encodePemChain, findBase64, withoutArmour } from '../../pki/pem.ts'
 
 const octets = fc.uint8Array({ minLength: 1, maxLength: 300 }).map(bytes => Buffer.from(bytes))
 
@@ -26,11 +25,25 @@ test('base64 is read with white space, in armour and bare', () => {
   const der = Buffer.from('a certificate request')
   const base64 = der.toString('base64')
   for (const text of [base64, ` ${base64.replace(/(.{5})/g, '$1\r\n\t')} `, encodePem('CERTIFICATE REQUEST', der)])
-    expect(decodeBase64(text, 'INVALID_PKCS10')).toEqual(der)
+    expect([decodePem(text)[0]?.der, findBase64(withoutArmour(text))]).toEqual([der, der])
 })
 
-test.each(['', '   ', 'abc', 'a===', 'ab=c', 'ab-_', 'zażółć', '-----BEGIN X-----\nAAAA'])('%j is no base64', text => {
-  expect(failureCode(() => decodeBase64(text, 'INVALID_PKCS10'))).toBe('INVALID_PKCS10')
+test('the reader of base64 knows no text around it and finds nothing in empty text', () => {
+  const pem = encodePem('CERTIFICATE', Buffer.of(1, 2, 3))
+  expect(findBase64(withoutArmour(`subject=x\n${pem}`))).toBeNull()
+  expect(findBase64(pem)).toBeNull()
+  for (const text of ['', ' \r\n\t']) expect(findBase64(text)).toEqual(Buffer.alloc(0))
+})
+
+test.each(['', '   ', 'abc', 'a===', 'ab=c', 'ab-_', 'zażółć', '-----BEGIN X-----\nAAAA'])(
+  '%j holds no octets',
+  text => {
+    expect(decodePem(text).filter(({ der }) => der.length > 0)).toEqual([])
+  },
+)
+
+test.each(['abc', 'a===', 'ab=c', 'ab-_', 'zażółć'])('%j is no base64', text => {
+  expect(findBase64(text)).toBeNull()
 })
 
 test('a broken block stays a block, so that the others keep their numbers', () => {

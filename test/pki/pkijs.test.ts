@@ -1,4 +1,4 @@
-// pkijs as a second reader, independent of our own DER code: what we make means the same to it.
+// pkijs as a second reader, independent of our own DER: certificates, requests and PKCS#12 mean the same to it.
 import { createPrivateKey } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import * as pkijs from 'pkijs'

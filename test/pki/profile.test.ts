@@ -1,6 +1,6 @@
 // What a template makes of subject and key (contract 10.2).
 import { expect, test } from '@jest/globals'
-import type { KeySpec } from '../../pki/keys/algorithms.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
 import {
   keyUsagesFor,
   mergeTemplates,

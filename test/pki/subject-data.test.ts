@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { createPkcs10, parsePkcs10 } from '../../pki/pkcs10.ts'
-import { subjectDataOf } from '../../pki/pkcs10-subject.ts'
+import { subjectDataOf } from '../../pki/names/subject-data.ts'
 import { openssl, Workbench } from './openssl.ts'
 
 const bench = new Workbench()
