@@ -66,12 +66,17 @@ export const libraries: readonly {
   { library: /^@mikro-orm\//, in: ['storage'], typesIn: ['authority', 'activities', 'api', 'worker'] },
   { library: /^pg(\/|-|$)/, in: ['embedded'] },
   { library: /^(pkijs|asn1js|pvutils)$/, in: ['pki'] },
+  { library: /^(@noble\/|ipaddr\.js$)/, in: ['pki'] },
   { library: /^nodemailer/, in: ['activities'] },
   { library: /^@temporalio\/workflow$/, in: ['workflows'] },
   { library: /^@temporalio\/(worker|activity)$/, in: ['worker', 'activities'] },
   { library: /^swagger-ui-dist/, in: ['api'] },
   // zod also reads configurations, of processes and of providers, and the answers at the gateway's client.
-  { library: /^zod$/, in: ['api'], files: /(^|\/)config(uration)?\.ts$|^scep-gateway\/service-client\.ts$/ },
+  {
+    library: /^zod$/,
+    in: ['api'],
+    files: /(^|\/)config\.ts$|^authority\/providers\/[\w-]*configuration\.ts$|^scep-gateway\/service-client\.ts$/,
+  },
 ]
 
 /** The packages and modules that the domain may import: pure functions. */
