@@ -1,12 +1,11 @@
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// The record of the running installation: one `npm start` a data folder, and an end to what a killed one left behind.
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { claimFile, identityOf, isAlive, type ProcessIdentity } from '../scripts/setup/claim.mjs'
 
-interface KnownProcess {
+interface KnownProcess extends ProcessIdentity {
   readonly name: string
-  readonly pid: number
-  /** Start time in clock ticks: tells a process from a later one with the same id (Linux; elsewhere empty). */
-  readonly start: string
 }
 
 interface Run {
@@ -21,93 +20,47 @@ export interface RunFile {
   readonly remove: () => void
 }
 
-const startOf = (pid: number) => {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? ''
-  } catch {
-    return ''
-  }
-}
+const endPatienceMs = 15_000
+const checkAgainMs = 50
 
-const known = (name: string, pid: number): KnownProcess => ({ name, pid, start: startOf(pid) })
+const known = (name: string, pid: number): KnownProcess => ({ name, ...identityOf(pid) })
 
-const isAlive = ({ pid, start }: KnownProcess) => {
-  try {
-    process.kill(pid, 0)
-    return startOf(pid) === start
-  } catch {
-    return false
-  }
-}
-
-const read = (file: string) => {
-  try {
-    const text = readFileSync(file, 'utf8')
-    return { text, run: JSON.parse(text) as Run }
-  } catch {
-    return undefined
-  }
-}
-
-const write = (file: string, run: Run) => {
+const write = (file: string, run: Run): void => {
   writeFileSync(`${file}.part`, JSON.stringify(run))
   renameSync(`${file}.part`, file)
 }
 
-// A link is made whole or not at all, so that of two starts at once only one gets through.
-const tryClaim = (file: string, run: Run) => {
-  const mine = `${file}.${process.pid}`
-  writeFileSync(mine, JSON.stringify(run))
-  try {
-    linkSync(mine, file)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    return false
-  } finally {
-    rmSync(mine)
-  }
-}
-
-const refuse = ({ pid }: KnownProcess): never => {
+const refuse = ({ pid }: ProcessIdentity): never => {
   const advice = `Use it, or stop it with Ctrl-C in its terminal or \`kill ${pid}\`.`
   throw new Error(`Certwright is running already (process ${pid}). ${advice}`)
 }
 
-const PATIENCE_MS = 15_000
-const LOOK_AGAIN_MS = 50
+// False for a process that ended just now, or that another user owns.
+const signal = ({ pid }: KnownProcess, name: NodeJS.Signals): boolean => {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
+  }
+}
 
 // SIGINT: PostgreSQL's quick and clean way to end, and understood by every other part.
-const endOrphan = async (orphan: KnownProcess) => {
-  if (!isAlive(orphan)) return
-  process.kill(orphan.pid, 'SIGINT')
-  const deadline = Date.now() + PATIENCE_MS
-  while (isAlive(orphan) && Date.now() < deadline) await wait(LOOK_AGAIN_MS)
-  if (isAlive(orphan)) process.kill(orphan.pid, 'SIGKILL')
+const endOrphan = async (orphan: KnownProcess): Promise<void> => {
+  if (!isAlive(orphan) || !signal(orphan, 'SIGINT')) return
+  const deadline = Date.now() + endPatienceMs
+  while (isAlive(orphan) && Date.now() < deadline) await wait(checkAgainMs)
+  if (isAlive(orphan)) signal(orphan, 'SIGKILL')
 }
 
-// Renaming aside first: the claim of a start that was quicker than us must not be lost.
-const removeStale = (file: string, seen: string) => {
-  const aside = `${file}.stale.${process.pid}`
-  renameSync(file, aside)
-  const taken = readFileSync(aside, 'utf8')
-  if (taken !== seen) linkSync(aside, file)
-  rmSync(aside)
-}
-
-const clearPrevious = async (file: string) => {
-  const previous = read(file)
-  if (previous === undefined) return rmSync(file, { force: true })
-  if (isAlive(previous.run.main)) refuse(previous.run.main)
-  for (const orphan of previous.run.parts.toReversed()) await endOrphan(orphan)
-  removeStale(file, previous.text)
+const endOrphans = async ({ parts }: Run): Promise<void> => {
+  for (const orphan of parts.toReversed()) await endOrphan(orphan)
 }
 
 /** Claims the data folder for this process; refuses while another one runs, ends what a killed one left behind. */
 export const claimRun = async (file: string): Promise<RunFile> => {
   mkdirSync(dirname(file), { recursive: true })
   let run: Run = { main: known('main', process.pid), parts: [] }
-  while (!tryClaim(file, run)) await clearPrevious(file)
+  await claimFile(file, run, { ownerOf: previous => previous?.main, whileOwned: refuse, beforeTakeover: endOrphans })
   return {
     add: (name, pid) => {
       run = { ...run, parts: [...run.parts, known(name, pid)] }
