@@ -118,6 +118,39 @@ test('a build is kept in the cache and never repeated', async () => {
   expect(readFileSync(cached(), 'utf8')).toBe('built\n')
 })
 
+const goThatTakesTime = `#!/bin/sh
+if [ "$1" = list ]; then
+  echo 'go: downloading github.com/spf13/cobra v1.9.1' >&2
+  echo 'go: downloading go.temporal.io/api v1.5.0' >&2
+  /bin/sleep 1
+  printf 'internal/cpu\\nnet/http\\ngithub.com/google/uuid\\nfmt\\n'
+  exit
+fi
+echo internal/cpu >&2
+/bin/sleep 1
+while [ "$1" != -o ]; do shift; done
+echo built > "$2"
+`
+
+const quickTimers = `${OFFLINE}; const real = setInterval; globalThis.setInterval = work => real(work, 100)`
+
+test('a build tells how many modules are downloaded and how many packages are compiled, of how many', async () => {
+  writeFileSync(at('bin/go'), goThatTakesTime, { mode: 0o755 })
+  const { code, output } = await start('start', {}, quickTimers).done()
+  expect(code).toBe(0)
+  const name = 'building the Temporal CLI, once on this machine'
+  expect(output).toMatch(new RegExp(`${name}: 2 of \\d+ modules downloaded, \\d+ s\n`))
+  expect(output).toMatch(new RegExp(`${name}: 1 of 4 packages \\(25 %\\), \\d+ s\n`))
+})
+
+test('a failed build tells the fault and not the packages that were compiled before', async () => {
+  const fault = '#!/bin/sh\necho internal/cpu >&2\necho "no space left on device" >&2\nexit 1\n'
+  writeFileSync(at('bin/go'), fault, { mode: 0o755 })
+  const { output } = await setUp('start')
+  expect(output).toContain('ended with 1:\nno space left on device')
+  expect(output).not.toContain('internal/cpu')
+})
+
 test('the set-up of the tests names each missing tool and its package', async () => {
   const { code, output } = await setUp('test')
   expect(code).toBe(1)
@@ -162,7 +195,7 @@ test('the lock of a dead process, or of another one with its id, is taken over',
 
 test('of many set-ups at once exactly one builds', async () => {
   symlinkSync('/bin/sleep', at('bin/sleep'))
-  const build = `#!/bin/sh\necho run >> ${at('builds')}\nsleep 1\nwhile [ "$1" != -o ]; do shift; done\necho built > "$2"\n`
+  const build = `#!/bin/sh\n[ "$1" = build ] || exit 1\necho run >> ${at('builds')}\nsleep 1\nwhile [ "$1" != -o ]; do shift; done\necho built > "$2"\n`
   writeFileSync(at('bin/go'), build, { mode: 0o755 })
   const all = await Promise.all([1, 2, 3, 4].map(() => setUp('start')))
   expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0])
