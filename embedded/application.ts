@@ -1,3 +1,4 @@
+// Starts the three processes of the application as child processes: worker, SCEP gateway, REST API.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Started, apiEnvironment, scepGatewayEnvironment, workerEnvironment } from './environment.ts'

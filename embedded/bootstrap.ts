@@ -1,3 +1,4 @@
+// The demonstration of a first start: realm, policy, end entity and certificate, made through the REST API.
 import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,3 +1,4 @@
+// Checks the chain of the demonstration's certificate, with openssl where the machine has it.
 import { execFile } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+// The settings of `npm start`, read from the environment.
 import { z } from 'zod'
 import type { PlannedPort } from './ports.ts'
 

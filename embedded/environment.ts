@@ -1,3 +1,4 @@
+// The environment variables that each process of the application gets.
 import { AUDIENCE } from './identity-provider.ts'
 import type { EmbeddedConfig } from './config.ts'
 import type { Secrets } from './secrets.ts'

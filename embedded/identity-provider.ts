@@ -1,3 +1,4 @@
+// The embedded OpenID Connect provider: the token path of contract 1.5 on the library oidc-provider.
 import { randomBytes } from 'node:crypto'
 import { type Server, createServer } from 'node:http'
 import type { JWK } from 'jose'

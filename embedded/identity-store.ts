@@ -1,3 +1,4 @@
+// The users and clients of the embedded identity provider, in a database of its own.
 import { randomUUID } from 'node:crypto'
 import { Pool } from 'pg'
 import { hashSecret, secretMatches } from './secret-hash.ts'

@@ -1,3 +1,4 @@
+// The embedded mail server: accepts every mail, delivers none and shows all in a web inbox.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,3 +1,4 @@
+// The web inbox of the mail catcher: HTML pages and a JSON interface.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** A caught mail as the JSON interface shows it. */

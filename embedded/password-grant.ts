@@ -1,3 +1,4 @@
+// The OAuth 2.0 password grant of the embedded identity provider.
 import { randomUUID } from 'node:crypto'
 import type { KoaContextWithOIDC, Provider, ResourceServerInstance } from 'oidc-provider'
 import type { IdentityStore } from './identity-store.ts'

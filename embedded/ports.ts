@@ -1,3 +1,4 @@
+// Finds free ports and refuses taken ones before anything is started.
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 

@@ -1,3 +1,4 @@
+// The account, programs and data folder that the embedded PostgreSQL runs with.
 import { execFileSync } from 'node:child_process'
 import {
   chownSync,

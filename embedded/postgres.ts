@@ -1,3 +1,4 @@
+// Starts the embedded PostgreSQL server and makes its databases.
 import { execFile } from 'node:child_process'
 import {
   existsSync,

@@ -1,3 +1,4 @@
+// Runs one child process: its log file, its end, how it is stopped.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -1,3 +1,4 @@
+// A small client of the REST API for the demonstration.
 /** Who asks for a token: a person through a client, or a client for itself. */
 export interface Credentials {
   readonly clientId: string
@@ -18,7 +19,7 @@ export class RestError extends Error {
   }
 }
 
-/** Gets an access token the way the specification describes it. */
+/** Gets an access token at the path of the identity provider (contract 1.5). */
 export const getToken = async (tokenUrl: string, credentials: Credentials): Promise<string> => {
   const { clientId, clientSecret, username, password } = credentials
   const person = username !== undefined && password !== undefined ? { username, password } : undefined

@@ -1,8 +1,8 @@
-// The record of the running installation: one `npm start` a data folder, and an end to what a killed one left behind.
+// The record of a running installation, so that one data folder is used by one start at a time.
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { claimFile, identityOf, isAlive, type ProcessIdentity } from '../scripts/setup/claim.mjs'
+import { claimFile, identityOf, isAlive, type ProcessIdentity } from './claim.mjs'
 
 interface KnownProcess extends ProcessIdentity {
   readonly name: string

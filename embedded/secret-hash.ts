@@ -1,3 +1,4 @@
+// Hashes of passwords and client secrets (scrypt).
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 

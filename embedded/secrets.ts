@@ -1,3 +1,4 @@
+// The generated secrets of one embedded installation and the file that keeps them.
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -1,3 +1,4 @@
+// Reads what `scripts/setup.mjs` found on this machine.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

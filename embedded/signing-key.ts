@@ -1,3 +1,4 @@
+// The key by which the embedded identity provider signs tokens.
 import { generateKeyPair, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+// Starts all embedded parts in their order, then the application, then the demonstration.
 import { apiReady, startApi, startScepGateway, startWorker } from './application.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type EmbeddedConfig, plannedPorts } from './config.ts'

@@ -1,3 +1,4 @@
+// Shows the steps of a start with their durations.
 import { Listr, PRESET_TIMER } from 'listr2'
 
 /** One named step of the start; steps of a group run side by side. */

@@ -1,3 +1,4 @@
+// The texts at the end of a start: the summary on the terminal and the file `demo.env`.
 import { dirname } from 'node:path'
 import type { Demonstration } from './bootstrap.ts'
 import { DEMO, type Started } from './environment.ts'

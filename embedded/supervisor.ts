@@ -1,3 +1,4 @@
+// Keeps the started processes, notices the end of any and stops all in reverse order.
 import { type RunningProcess, stopRemaining } from './process.ts'
 import type { RunFile } from './run-file.ts'
 

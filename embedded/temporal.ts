@@ -1,3 +1,4 @@
+// Starts the Temporal development server and makes its namespace and search attributes.
 import { Connection } from '@temporalio/client'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -1,3 +1,4 @@
+// Starts the Temporal test server that skips time, for tests.
 import { connect } from 'node:net'
 import { type RunningProcess, startProcess } from './process.ts'
 import { until } from './until.ts'

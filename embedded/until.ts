@@ -1,3 +1,4 @@
+// Repeats an attempt until it succeeds, while the process that it needs lives.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RunningProcess } from './process.ts'
 

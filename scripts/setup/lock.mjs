@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { claimFile, identityOf } from './claim.mjs'
+import { claimFile, identityOf } from '../../embedded/claim.mjs'
 import { say } from './speech.mjs'
 
 const tryAgainMs = 250

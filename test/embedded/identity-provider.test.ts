@@ -1,3 +1,4 @@
+// The embedded identity provider issues and refuses tokens as a real one does.
 import { expect, test } from '@jest/globals'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { type IdentityStore, openIdentityStore } from '../../embedded/identity-store.ts'

@@ -1,3 +1,4 @@
+// The embedded mail catcher and its inbox.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { createTransport } from 'nodemailer'
 import type { CaughtMail } from '../../embedded/mail-inbox.ts'

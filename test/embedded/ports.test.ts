@@ -1,3 +1,4 @@
+// The ports and settings of `npm start`.
 import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { createServer } from 'node:net'

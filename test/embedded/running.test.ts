@@ -1,3 +1,4 @@
+// One start at a time in a data folder, and what becomes of parts that end or are left behind.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,3 +1,4 @@
+// The embedded PostgreSQL and Temporal servers survive crashes.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Connection } from '@temporalio/client'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

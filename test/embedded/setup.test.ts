@@ -1,3 +1,4 @@
+// The set-up script: where it finds the Temporal CLI, and that a second run has nothing to do.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
