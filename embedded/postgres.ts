@@ -137,7 +137,7 @@ const ATTEMPT_PAUSE_MS = 500
 const startServer = async (settings: PostgresSettings, url: string, attempt = 1): Promise<RunningProcess> => {
   const server = launch(settings)
   try {
-    await until({ part: server, patienceMs: READY_MS }, () => connected(url, client => client.query('SELECT 1')))
+    await until({ part: server, timeoutMs: READY_MS }, () => connected(url, client => client.query('SELECT 1')))
     return server
   } catch (error) {
     await server.stop()

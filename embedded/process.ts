@@ -14,6 +14,8 @@ export interface ProcessSettings {
   readonly name: string
   readonly command: readonly [string, ...string[]]
   readonly logFile: string
+  /** The working folder; ours when left out. */
+  readonly folder?: string
   readonly environment?: NodeJS.ProcessEnv
   readonly account?: Account | undefined
   readonly stopSignal?: NodeJS.Signals
@@ -54,12 +56,13 @@ const lastLinesOf = (file: string, from: number) =>
   readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n').slice(-SHOWN_LINES).join('\n')
 
 // An own process group: a Ctrl-C in the terminal reaches only us, and we end the parts in order.
-const launch = ({ command: [file, ...args], logFile, environment, account }: ProcessSettings) => {
+const launch = ({ command: [file, ...args], logFile, ...settings }: ProcessSettings): ChildProcess => {
+  const { account, environment, folder = process.cwd() } = settings
   const log = openSync(logFile, 'a')
   try {
     return spawn(file, args, {
       ...account,
-      cwd: account ? '/' : process.cwd(),
+      cwd: account ? '/' : folder,
       env: environment ?? process.env,
       stdio: ['ignore', log, log],
       detached: true,

@@ -110,12 +110,11 @@ const infrastructure = async (start: Start): Promise<Started> => {
 }
 
 const application = async ({ folder, supervisor }: Start, started: Started) => {
-  const logs = `${folder}/logs`
-  supervisor.watch(startWorker(logs, started))
-  const api = startApi(logs, started)
+  const installation = { logFolder: `${folder}/logs` }
+  supervisor.watch(startWorker(installation, started))
+  const api = startApi(installation, started)
   supervisor.watch(api)
-  const gateway = startScepGateway(logs, started)
-  if (gateway) supervisor.watch(gateway)
+  supervisor.watch(startScepGateway(installation, started))
   await apiReady(api, started.addresses.baseUrl)
 }
 

@@ -102,7 +102,7 @@ export const startTemporal = async (settings: TemporalSettings): Promise<Tempora
     logFile: settings.logFile,
   })
   const address = `127.0.0.1:${settings.port}`
-  await until({ part: server, patienceMs: READY_MS }, () => prepareTemporal(address, settings.namespace)).catch(
+  await until({ part: server, timeoutMs: READY_MS }, () => prepareTemporal(address, settings.namespace)).catch(
     async error => {
       await server.stop()
       throw error

@@ -28,6 +28,6 @@ export const startTimeSkippingServer = async (settings: TimeSkippingSettings): P
   const { program, port, logFile } = settings
   const command = [program, String(port), '--enable-time-skipping'] as const
   const server = startProcess({ name: 'Time-skipping Temporal server', command: [...command], logFile })
-  await until({ part: server, patienceMs: READY_MS }, () => reach(port))
+  await until({ part: server, timeoutMs: READY_MS }, () => reach(port))
   return server
 }

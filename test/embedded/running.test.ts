@@ -97,7 +97,7 @@ test('a part that cannot be started is reported', async () => {
 
 test('waiting for a part ends when it dies', async () => {
   const dying = part('API', 'echo "no database" >&2; exit 1')
-  const waiting = until({ part: dying, patienceMs: 10_000 }, () => Promise.reject(new Error('not yet')))
+  const waiting = until({ part: dying, timeoutMs: 10_000 }, () => Promise.reject(new Error('not yet')))
   await expect(waiting).rejects.toThrow(/API ended with exit code 1[^]*no database/)
 })
 
