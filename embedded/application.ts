@@ -4,7 +4,7 @@ import { type Started, apiEnvironment, scepGatewayEnvironment, workerEnvironment
 import { type RunningProcess, startProcess } from './process.ts'
 import { until } from './until.ts'
 
-const readyMs = 60_000
+const readyTimeoutMs = 60_000
 const checkout = join(import.meta.dirname, '..')
 
 // What of our own environment a process of ours may see: the variables of the system, none of the settings.
@@ -47,7 +47,7 @@ export const startApi = (installation: Installation, started: Started): RunningP
 
 /** Waits until the REST API says that it and all it needs are ready. */
 export const apiReady = (api: RunningProcess, baseUrl: string): Promise<void> =>
-  until({ part: api, timeoutMs: readyMs }, async () => {
+  until({ part: api, timeoutMs: readyTimeoutMs }, async () => {
     const { ok, status } = await fetch(`${baseUrl}/health/ready`)
     if (!ok) throw new Error(`/health/ready answers ${status}`)
   })

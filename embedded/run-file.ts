@@ -20,8 +20,8 @@ export interface RunFile {
   readonly remove: () => void
 }
 
-const endPatienceMs = 15_000
-const checkAgainMs = 50
+const endTimeoutMs = 15_000
+const pollMs = 50
 
 const known = (name: string, pid: number): KnownProcess => ({ name, ...identityOf(pid) })
 
@@ -47,8 +47,8 @@ const signal = ({ pid }: KnownProcess, name: NodeJS.Signals): boolean => {
 // SIGINT: PostgreSQL's quick and clean way to end, and understood by every other part.
 const endOrphan = async (orphan: KnownProcess): Promise<void> => {
   if (!isAlive(orphan) || !signal(orphan, 'SIGINT')) return
-  const deadline = Date.now() + endPatienceMs
-  while (isAlive(orphan) && Date.now() < deadline) await wait(checkAgainMs)
+  const deadline = Date.now() + endTimeoutMs
+  while (isAlive(orphan) && Date.now() < deadline) await wait(pollMs)
   if (isAlive(orphan)) signal(orphan, 'SIGKILL')
 }
 

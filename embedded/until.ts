@@ -8,9 +8,9 @@ export interface Awaited {
   readonly timeoutMs: number
 }
 
-const LOOK_AGAIN_MS = 40
+const pollMs = 40
 
-const giveUp = ({ part, timeoutMs }: Awaited, error: unknown) => {
+const giveUp = ({ part, timeoutMs }: Awaited, error: unknown): Error => {
   const reason = error instanceof Error ? error.message : String(error)
   const message = `${part.name} did not get ready in ${timeoutMs / 1000} s (${reason}):\n${part.lastLines()}`
   return new Error(message, { cause: error })
@@ -29,7 +29,7 @@ export const until = async <T>(awaited: Awaited, attempt: () => Promise<T>): Pro
     } catch (error) {
       latest = error
     }
-    await wait(LOOK_AGAIN_MS)
+    await wait(pollMs)
   }
   throw giveUp(awaited, latest)
 }

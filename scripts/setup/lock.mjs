@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { claimFile, identityOf } from '../../embedded/claim.mjs'
 import { say } from './speech.mjs'
 
-const tryAgainMs = 250
+const pollMs = 250
 const sayAgainMs = 30_000
 
 const waitForOwner = () => {
@@ -15,7 +15,7 @@ const waitForOwner = () => {
       say(`Another set-up is running (process ${pid}); waiting for it to end.`)
       saidAt = Date.now()
     }
-    await wait(tryAgainMs)
+    await wait(pollMs)
   }
 }
 

@@ -44,14 +44,14 @@ test('what a killed start left running is ended by the next one', async () => {
   expect(orphan.signalCode).toBe('SIGINT')
 })
 
-test('a stranger that has the id of a recorded part is left alone', async () => {
-  const stranger = spawn('/bin/sleep', ['600'])
+test('another process that has the id of a recorded part is left alone', async () => {
+  const other = spawn('/bin/sleep', ['600'])
   const main = { name: 'main', pid: process.pid, start: 'earlier' }
-  const parts = [{ name: 'Worker', pid: stranger.pid, start: 'earlier' }]
+  const parts = [{ name: 'Worker', pid: other.pid, start: 'earlier' }]
   writeFileSync(at('run.json'), JSON.stringify({ main, parts }))
   await claimRun(at('run.json'))
-  expect(stranger.exitCode ?? stranger.signalCode).toBe(null)
-  stranger.kill()
+  expect(other.exitCode ?? other.signalCode).toBe(null)
+  other.kill()
 })
 
 test('of two starts at once one gets through', async () => {

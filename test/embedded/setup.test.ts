@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 
-const ROOT = join(import.meta.dirname, '../..')
-const OFFLINE = "globalThis.fetch = () => Promise.reject(new Error('offline'))"
+const root = join(import.meta.dirname, '../..')
+const offline = "globalThis.fetch = () => Promise.reject(new Error('offline'))"
 
 let folder: string
 
@@ -17,7 +17,7 @@ const at = (...names: string[]) => join(folder, ...names)
 
 // The record says that the packages are in place, so that no test can touch node_modules.
 const forgetAll = () => {
-  const lockFile = readFileSync(join(ROOT, 'package-lock.json'))
+  const lockFile = readFileSync(join(root, 'package-lock.json'))
   writeFileSync(at('record.json'), JSON.stringify({ lockHash: createHash('sha256').update(lockFile).digest('hex') }))
 }
 
@@ -33,7 +33,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const program = (name: string, output: string) =>
   writeFileSync(at('bin', name), `#!/bin/sh\necho "${output}"\n`, { mode: 0o755 })
 
-const start = (duty: string, variables: Record<string, string> = {}, preload = OFFLINE) => {
+const start = (duty: string, variables: Record<string, string> = {}, preload = offline) => {
   const environment = {
     PATH: at('bin'),
     XDG_CACHE_HOME: at('cache'),
@@ -41,7 +41,7 @@ const start = (duty: string, variables: Record<string, string> = {}, preload = O
     NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(preload)}"`,
     ...variables,
   }
-  const child = spawn(process.execPath, [join(ROOT, 'scripts/setup.mjs'), duty], { env: environment })
+  const child = spawn(process.execPath, [join(root, 'scripts/setup.mjs'), duty], { env: environment })
   const ended = new Promise<number | null>(resolve => child.once('close', resolve))
   const output = text(child.stdout)
   return { child, done: async () => ({ code: await ended, output: await output }) }
@@ -133,7 +133,7 @@ while [ "$1" != -o ]; do shift; done
 echo built > "$2"
 `
 
-const quickTimers = `${OFFLINE}; const real = setInterval; globalThis.setInterval = work => real(work, 100)`
+const quickTimers = `${offline}; const real = setInterval; globalThis.setInterval = work => real(work, 100)`
 
 test('a build tells how many modules are downloaded and how many packages are compiled, of how many', async () => {
   writeFileSync(at('bin/go'), goThatTakesTime, { mode: 0o755 })

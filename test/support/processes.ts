@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { apiReady, startApi, startWorker } from '../../embedded/application.ts'
 import { readConfig } from '../../embedded/config.ts'
-import { DEMO, type Started } from '../../embedded/environment.ts'
+import { demoPrincipals, type Started } from '../../embedded/environment.ts'
 import { freePort } from '../../embedded/ports.ts'
 import { startPostgres, type Postgres } from '../../embedded/postgres.ts'
 import type { RunningProcess } from '../../embedded/process.ts'
@@ -15,7 +15,7 @@ import { openStorage } from '../../storage/orm.ts'
 import { createClient, stack, tokenFor } from './stack.ts'
 
 const database = 'certwright'
-const adminClient = { clientId: DEMO.adminClientId, secret: 'the-secret-of-all-stories' }
+const adminClient = { clientId: demoPrincipals.adminClientId, secret: 'the-secret-of-all-stories' }
 
 const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 
