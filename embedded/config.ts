@@ -1,6 +1,6 @@
 // The settings of `npm start`, read from the environment.
 import { z } from 'zod'
-import type { PlannedPort } from './ports.ts'
+import type { PlannedPort } from './processes/ports.ts'
 
 const port = (standard: number) => z.coerce.number().int().min(1).max(65_535).default(standard)
 

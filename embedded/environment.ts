@@ -1,8 +1,8 @@
 // The environment variables that each process of the application gets.
-import { tokenAudience } from './identity-provider.ts'
+import { tokenAudience } from './servers/identity-provider.ts'
 import type { EmbeddedConfig } from './config.ts'
 import type { Secrets } from './secrets.ts'
-import { temporalNamespace } from './temporal.ts'
+import { temporalNamespace } from './servers/temporal.ts'
 
 /** What every process of ours gets. */
 export interface CommonEnvironment {

@@ -1,9 +1,9 @@
 // `npm start`: everything that Certwright needs, on this machine, in the foreground.
 import { resolve } from 'node:path'
 import { readConfig } from './config.ts'
-import { claimRun } from './run-file.ts'
+import { claimRun } from './processes/run-file.ts'
 import { startAll } from './start.ts'
-import { makeSupervisor } from './supervisor.ts'
+import { makeSupervisor } from './processes/supervisor.ts'
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

@@ -1,18 +1,18 @@
 // Starts all embedded parts in their order, then the application, then the demonstration.
-import { apiReady, startApi, startScepGateway, startWorker } from './application.ts'
+import { apiReady, startApi, startScepGateway, startWorker } from './processes/application.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type EmbeddedConfig, plannedPorts } from './config.ts'
 import { type Addresses, demoPrincipals, type DemoIdentities, type Started } from './environment.ts'
-import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
-import { startMailCatcher } from './mail-catcher.ts'
-import { checkPorts } from './ports.ts'
-import { type Postgres, startPostgres } from './postgres.ts'
+import { type IdentityProvider, startIdentityProvider } from './servers/identity-provider.ts'
+import { startMailCatcher } from './servers/mail-catcher.ts'
+import { checkPorts } from './processes/ports.ts'
+import { type Postgres, startPostgres } from './servers/postgres.ts'
 import { type Secrets, readSecrets, writePrivately } from './secrets.ts'
 import { temporalCli } from './setup-record.ts'
 import { runSteps } from './steps.ts'
 import { demoEnvironment, summary } from './summary.ts'
-import type { Supervisor } from './supervisor.ts'
-import { prepareTemporal, startTemporal } from './temporal.ts'
+import type { Supervisor } from './processes/supervisor.ts'
+import { prepareTemporal, startTemporal } from './servers/temporal.ts'
 
 /** What a start needs: the settings, the data folder, and who keeps what it starts. */
 export interface Start {

@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import type { Demonstration } from './bootstrap.ts'
 import { demoPrincipals, type Started } from './environment.ts'
-import { temporalNamespace } from './temporal.ts'
+import { temporalNamespace } from './servers/temporal.ts'
 
 /** The lines of `demo.env`, `KEY=value`: all that a client needs, ready for `source`. */
 export const demoEnvironment = ({ addresses, secrets }: Started, demo: Demonstration): string => {

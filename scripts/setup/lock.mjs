@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { claimFile, identityOf } from '../../embedded/claim.mjs'
+import { claimFile, identityOf } from '../../embedded/processes/claim.mjs'
 import { say } from './speech.mjs'
 
 const pollMs = 250

@@ -5,11 +5,11 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startProcess, stopRemaining } from '../../embedded/process.ts'
-import { claimRun } from '../../embedded/run-file.ts'
+import { startProcess, stopRemaining } from '../../embedded/processes/process.ts'
+import { claimRun } from '../../embedded/processes/run-file.ts'
 import { readSecrets } from '../../embedded/secrets.ts'
-import { makeSupervisor } from '../../embedded/supervisor.ts'
-import { until } from '../../embedded/until.ts'
+import { makeSupervisor } from '../../embedded/processes/supervisor.ts'
+import { until } from '../../embedded/processes/until.ts'
 
 let folder: string
 

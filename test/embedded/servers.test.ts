@@ -5,10 +5,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { freePort } from '../../embedded/ports.ts'
-import { type PostgresSettings, startPostgres } from '../../embedded/postgres.ts'
-import { stopRemaining } from '../../embedded/process.ts'
-import { searchAttributes, prepareTemporal, startTemporal } from '../../embedded/temporal.ts'
+import { freePort } from '../../embedded/processes/ports.ts'
+import { type PostgresSettings, startPostgres } from '../../embedded/servers/postgres.ts'
+import { stopRemaining } from '../../embedded/processes/process.ts'
+import { searchAttributes, prepareTemporal, startTemporal } from '../../embedded/servers/temporal.ts'
 import { stack } from '../support/stack.ts'
 
 let folder: string

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type IdentityStore, openIdentityStore } from '../../embedded/identity-store.ts'
+import { type IdentityStore, openIdentityStore } from '../../embedded/servers/identity-store.ts'
 import { getToken } from '../../embedded/rest-client.ts'
 
 /** A user of the identity provider, with the password that the tests know. */

@@ -1,11 +1,11 @@
 // Starts the three processes of the application as child processes: worker, SCEP gateway, REST API.
 import { join } from 'node:path'
-import { type Started, apiEnvironment, scepGatewayEnvironment, workerEnvironment } from './environment.ts'
+import { type Started, apiEnvironment, scepGatewayEnvironment, workerEnvironment } from '../environment.ts'
 import { type RunningProcess, startProcess } from './process.ts'
 import { until } from './until.ts'
 
 const readyTimeoutMs = 60_000
-const checkout = join(import.meta.dirname, '..')
+const checkout = join(import.meta.dirname, '../..')
 
 // What of our own environment a process of ours may see: the variables of the system, none of the settings.
 const passedOn = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS']

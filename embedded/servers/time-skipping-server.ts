@@ -1,7 +1,7 @@
 // Starts the Temporal test server that skips time, for tests.
 import { connect } from 'node:net'
-import { type RunningProcess, startProcess } from './process.ts'
-import { until } from './until.ts'
+import { type RunningProcess, startProcess } from '../processes/process.ts'
+import { until } from '../processes/until.ts'
 
 /** How the time-skipping server is started. */
 export interface TimeSkippingSettings {

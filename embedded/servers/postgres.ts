@@ -16,8 +16,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { makeDataFolder, postgresAccount, postgresPrograms } from './postgres-place.ts'
-import { type RunningProcess, startProcess } from './process.ts'
-import { until } from './until.ts'
+import { type RunningProcess, startProcess } from '../processes/process.ts'
+import { until } from '../processes/until.ts'
 
 /** Where PostgreSQL keeps its data and how it is reached. */
 export interface PostgresSettings {

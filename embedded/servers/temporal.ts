@@ -2,8 +2,8 @@
 import { Connection } from '@temporalio/client'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type RunningProcess, startProcess } from './process.ts'
-import { until } from './until.ts'
+import { type RunningProcess, startProcess } from '../processes/process.ts'
+import { until } from '../processes/until.ts'
 
 /** Where the Temporal development server keeps its data and how it is reached. */
 export interface TemporalSettings {

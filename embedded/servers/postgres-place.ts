@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { Account } from './process.ts'
+import type { Account } from '../processes/process.ts'
 
 const rootOnlyFolder = '/var/lib/certwright'
 const accountNames = ['postgres', 'nobody']
