@@ -50,7 +50,7 @@ test('the claim of a process that is gone is taken over after what it left behin
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(me)
 })
 
-test.each(['', '{"pid":', '"rubbish"', 'null'])('%j is nobody’s claim', async text => {
+test.each(['', '{"pid":', '"rubbish"', 'null'])('%j is the claim of nobody', async text => {
   writeFileSync(file, text)
   await claimFile(file, me, { ownerOf, whileOwned: refuse })
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(me)
