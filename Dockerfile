@@ -7,6 +7,7 @@ RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 COPY domain domain
 COPY pki pki
 COPY storage storage
+COPY authority authority
 COPY workflows workflows
 COPY activities activities
 COPY worker worker

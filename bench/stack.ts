@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { freePort } from '../embedded/ports.ts'
+import { freePort } from '../embedded/processes/ports.ts'
 import { getToken, restClient, type RestClient } from '../embedded/rest-client.ts'
 
 const folder = 'data/bench'

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkChain } from './chain-check.ts'
-import { DEMO, type Started } from './environment.ts'
+import { demoPrincipals, type Started } from './environment.ts'
 import { type RestClient, RestError, getToken, restClient } from './rest-client.ts'
 import { writePrivately } from './secrets.ts'
 
@@ -36,27 +36,28 @@ interface Page<T> {
   readonly content: readonly T[]
 }
 
-const EXTERNAL_ID = 'demo-server'
-const HOST = 'server.demo.example'
-const RIGHTS_MS = 60_000
-const ISSUE_MS = 120_000
-const LOOK_AGAIN_MS = 200
+const demoExternalId = 'demo-server'
+const demoHost = 'server.demo.example'
+const rightsTimeoutMs = 60_000
+const issueTimeoutMs = 120_000
+const pollMs = 200
 
-const refusedAs = (error: unknown, apiError: string) => error instanceof RestError && error.apiError === apiError
+const refusedAs = (error: unknown, apiError: string): boolean =>
+  error instanceof RestError && error.apiError === apiError
 
-const whoAmI = (client: RestClient) => client<Principal>('GET /authenticated-principal/')
+const whoAmI = (client: RestClient): Promise<Principal> => client<Principal>('GET /authenticated-principal/')
 
 // The worker gives ADMIN to the administrator of the start configuration soon after its first start.
-const untilAdmin = async (admin: RestClient) => {
-  const deadline = Date.now() + RIGHTS_MS
+const untilAdmin = async (admin: RestClient): Promise<void> => {
+  const deadline = Date.now() + rightsTimeoutMs
   while (!(await whoAmI(admin)).globalPermissions.includes('ADMIN')) {
     if (Date.now() > deadline)
       throw new Error('The administrator got no rights: logs/worker.log in the data folder has the reason.')
-    await wait(LOOK_AGAIN_MS)
+    await wait(pollMs)
   }
 }
 
-const allowRealms = async (admin: RestClient, demo: RestClient) => {
+const allowRealms = async (admin: RestClient, demo: RestClient): Promise<void> => {
   const { id, globalPermissions } = await whoAmI(demo)
   if (globalPermissions.includes('REALMS_CREATE')) return
   const permissions = [...globalPermissions, 'REALMS_CREATE']
@@ -64,7 +65,10 @@ const allowRealms = async (admin: RestClient, demo: RestClient) => {
 }
 
 /** Makes a resource; when it is there already, finds it. */
-const makeOrFind = async (make: () => Promise<Identified>, find: () => Promise<Identified | undefined>) => {
+const makeOrFind = async (
+  make: () => Promise<Identified>,
+  find: () => Promise<Identified | undefined>,
+): Promise<string> => {
   try {
     return (await make()).id
   } catch (error) {
@@ -74,16 +78,16 @@ const makeOrFind = async (make: () => Promise<Identified>, find: () => Promise<I
   }
 }
 
-const named = async (client: RestClient, call: string, name: string) =>
+const named = async (client: RestClient, call: string, name: string): Promise<Identified | undefined> =>
   (await client<Page<Identified & { name: string }>>(call)).content.find(one => one.name === name)
 
-const makeRealm = (demo: RestClient) =>
+const makeRealm = (demo: RestClient): Promise<string> =>
   makeOrFind(
     () => demo('POST /realms/', { name: 'Demo' }),
     () => named(demo, 'GET /realms/?size=1000', 'Demo'),
   )
 
-const builtInCa = async (admin: RestClient) => {
+const builtInCa = async (admin: RestClient): Promise<string> => {
   const search = { simpleSearchTerm: 'Built-in CA' }
   const { content } = await admin<Page<Identified>>('POST /certificate-providers/search', search)
   if (content[0] === undefined)
@@ -91,7 +95,7 @@ const builtInCa = async (admin: RestClient) => {
   return content[0].id
 }
 
-const makePolicy = async (admin: RestClient, demo: RestClient, realmId: string) => {
+const makePolicy = async (admin: RestClient, demo: RestClient, realmId: string): Promise<string> => {
   const policy = {
     realmId,
     name: 'Demo servers',
@@ -109,13 +113,14 @@ const makePolicy = async (admin: RestClient, demo: RestClient, realmId: string) 
   )
 }
 
-const makeEndEntity = (demo: RestClient, realmId: string) =>
+const makeEndEntity = (demo: RestClient, realmId: string): Promise<string> =>
   makeOrFind(
-    () => demo('POST /end-entities/', { realmId, commonName: HOST, externalId: EXTERNAL_ID, domains: [HOST] }),
-    () => demo<Identified>(`GET /end-entities/realms/${realmId}/externals/${EXTERNAL_ID}`),
+    () =>
+      demo('POST /end-entities/', { realmId, commonName: demoHost, externalId: demoExternalId, domains: [demoHost] }),
+    () => demo<Identified>(`GET /end-entities/realms/${realmId}/externals/${demoExternalId}`),
   )
 
-const makeRequest = async (demo: RestClient, policyId: string, endEntityId: string) => {
+const makeRequest = async (demo: RestClient, policyId: string, endEntityId: string): Promise<string> => {
   const keyGenParamsDto = { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' }
   const request = { policyId, endEntityId, validFor: 'SIX_MONTHS', keyPairMode: 'SERVER_GEN', keyGenParamsDto }
   return (await demo<Identified>('POST /cert-requests/', request)).id
@@ -123,7 +128,7 @@ const makeRequest = async (demo: RestClient, policyId: string, endEntityId: stri
 
 // A slow machine may answer "still running": the same call then joins the run.
 const issue = async (demo: RestClient, certRequestId: string): Promise<string> => {
-  const deadline = Date.now() + ISSUE_MS
+  const deadline = Date.now() + issueTimeoutMs
   const attempt = async (): Promise<string> => {
     const call = `POST /certificates/cert-requests/${certRequestId}`
     const answer = await demo<{ certificate: Identified }>(call).catch((error: unknown) => {
@@ -154,10 +159,13 @@ const readKept = async (file: string, demo: RestClient): Promise<DemoResources |
   return there === undefined ? undefined : kept
 }
 
-const clients = async ({ addresses: { baseUrl, tokenUrl }, secrets }: Started) => {
-  const adminClient = { clientId: DEMO.adminClientId, clientSecret: secrets.adminClientSecret }
-  const adminUser = { ...adminClient, username: DEMO.admin.username, password: secrets.adminPassword }
-  const demoClient = { clientId: DEMO.clientId, clientSecret: secrets.clientSecret }
+const clients = async ({
+  addresses: { baseUrl, tokenUrl },
+  secrets,
+}: Started): Promise<{ admin: RestClient; demo: RestClient }> => {
+  const adminClient = { clientId: demoPrincipals.adminClientId, clientSecret: secrets.adminClientSecret }
+  const adminUser = { ...adminClient, username: demoPrincipals.admin.username, password: secrets.adminPassword }
+  const demoClient = { clientId: demoPrincipals.clientId, clientSecret: secrets.clientSecret }
   return {
     admin: restClient(baseUrl, await getToken(tokenUrl, adminUser)),
     demo: restClient(baseUrl, await getToken(tokenUrl, demoClient)),

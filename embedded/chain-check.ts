@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-const byNode = (blocks: readonly string[]) => {
+const byNode = (blocks: readonly string[]): void => {
   const certificates = blocks.map(block => new X509Certificate(block))
   for (const [index, certificate] of certificates.entries()) {
     const issuer = certificates[index + 1] ?? certificate
@@ -18,7 +18,7 @@ const byNode = (blocks: readonly string[]) => {
   }
 }
 
-const byOpenssl = async (blocks: readonly string[]) => {
+const byOpenssl = async (blocks: readonly string[]): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'certwright-chain-'))
   const file = (name: string) => join(folder, name)
   try {

@@ -1,6 +1,6 @@
 // The settings of `npm start`, read from the environment.
 import { z } from 'zod'
-import type { PlannedPort } from './ports.ts'
+import type { PlannedPort } from './processes/ports.ts'
 
 const port = (standard: number) => z.coerce.number().int().min(1).max(65_535).default(standard)
 
@@ -43,7 +43,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv): EmbeddedConfig => {
   throw new Error(`These environment variables cannot be used:\n${lines.join('\n')}`)
 }
 
-const PURPOSES = {
+const purposes = {
   API_PORT: 'REST API',
   IDENTITY_PROVIDER_PORT: 'identity provider',
   TEMPORAL_PORT: 'Temporal',
@@ -55,13 +55,13 @@ const PURPOSES = {
   WORKER_METRICS_PORT: 'metrics of the worker',
 } as const
 
-type PortVariable = keyof typeof PURPOSES
+type PortVariable = keyof typeof purposes
 
-const isNeeded = (variable: PortVariable, { TEMPORAL_ADDRESS }: EmbeddedConfig) =>
+const isNeeded = (variable: PortVariable, { TEMPORAL_ADDRESS }: EmbeddedConfig): boolean =>
   TEMPORAL_ADDRESS === undefined || !variable.startsWith('TEMPORAL_')
 
 /** The ports that this configuration is going to listen on. */
 export const plannedPorts = (config: EmbeddedConfig): PlannedPort[] =>
-  (Object.keys(PURPOSES) as PortVariable[])
+  (Object.keys(purposes) as PortVariable[])
     .filter(variable => isNeeded(variable, config))
-    .map(variable => ({ port: config[variable], purpose: PURPOSES[variable], variable }))
+    .map(variable => ({ port: config[variable], purpose: purposes[variable], variable }))

@@ -1,8 +1,8 @@
 // The environment variables that each process of the application gets.
-import { AUDIENCE } from './identity-provider.ts'
+import { tokenAudience } from './servers/identity-provider.ts'
 import type { EmbeddedConfig } from './config.ts'
 import type { Secrets } from './secrets.ts'
-import { NAMESPACE } from './temporal.ts'
+import { temporalNamespace } from './servers/temporal.ts'
 
 /** What every process of ours gets. */
 export interface CommonEnvironment {
@@ -62,7 +62,7 @@ export interface Addresses {
 }
 
 /** What the demonstration's people and clients are called at the identity provider. */
-export const DEMO = {
+export const demoPrincipals = {
   adminClientId: 'certwright-admin',
   clientId: 'certwright-demo',
   scepClientId: 'certwright-scep',
@@ -87,7 +87,7 @@ const common = ({ config, secrets, addresses, databaseUrl }: Started): CommonEnv
   BASE_URL: addresses.baseUrl,
   DATABASE_URL: databaseUrl,
   TEMPORAL_ADDRESS: addresses.temporal,
-  TEMPORAL_NAMESPACE: NAMESPACE,
+  TEMPORAL_NAMESPACE: temporalNamespace,
   TEMPORAL_TASK_QUEUE: 'certwright',
   PAYLOAD_KEYS: secrets.payloadKeys,
   MASTER_KEYS: secrets.masterKeys,
@@ -102,16 +102,16 @@ export const apiEnvironment = (started: Started): ApiEnvironment => ({
   TEMPORAL_UI_URL: started.addresses.temporalUiUrl,
   CODEC_KEY: started.secrets.codecKey,
   OIDC_ISSUER: started.addresses.issuer,
-  OIDC_AUDIENCE: AUDIENCE,
+  OIDC_AUDIENCE: tokenAudience,
   OIDC_ALGORITHMS: 'RS256',
 })
 
 /** The environment of the worker. */
 export const workerEnvironment = (started: Started): WorkerEnvironment => ({
   ...common(started),
-  START_ADMIN_CLIENT_ID: DEMO.adminClientId,
+  START_ADMIN_CLIENT_ID: demoPrincipals.adminClientId,
   START_ADMIN_USER_ID: started.identities.adminUserId,
-  START_ADMIN_USER_EMAIL: DEMO.admin.email,
+  START_ADMIN_USER_EMAIL: demoPrincipals.admin.email,
   WORKER_METRICS_ADDRESS: `127.0.0.1:${started.config.WORKER_METRICS_PORT}`,
 })
 
@@ -121,7 +121,7 @@ export const scepGatewayEnvironment = ({ config, secrets, addresses }: Started):
   SERVER_PORT: String(config.SCEP_PORT),
   SCEP_SERVICE_BASE_URL: addresses.baseUrl,
   SCEP_SERVICE_TOKEN_URL: addresses.tokenUrl,
-  SCEP_SERVICE_CLIENT_ID: DEMO.scepClientId,
+  SCEP_SERVICE_CLIENT_ID: demoPrincipals.scepClientId,
   SCEP_SERVICE_CLIENT_SECRET: secrets.scepClientSecret,
   LOG_LEVEL: config.LOG_LEVEL,
 })

@@ -16,8 +16,8 @@ export interface Secrets {
   readonly codecKey: string
 }
 
-const word = () => randomBytes(24).toString('base64url')
-const key = () => `k1:${randomBytes(32).toString('base64')}`
+const word = (): string => randomBytes(24).toString('base64url')
+const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 
 const make = (): Secrets => ({
   postgresPassword: word(),

@@ -17,7 +17,7 @@ const found = (): Found => {
   }
 }
 
-const orAdvice = (path: string | null | undefined, what: string, duty: string) => {
+const orAdvice = (path: string | null | undefined, what: string, duty: string): string => {
   if (path) return path
   throw new Error(`Set-up has not found ${what}: run \`node scripts/setup.mjs ${duty}\` first.`)
 }

@@ -1,18 +1,18 @@
 // Starts all embedded parts in their order, then the application, then the demonstration.
-import { apiReady, startApi, startScepGateway, startWorker } from './application.ts'
+import { apiReady, startApi, startScepGateway, startWorker } from './processes/application.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type EmbeddedConfig, plannedPorts } from './config.ts'
-import { type Addresses, DEMO, type DemoIdentities, type Started } from './environment.ts'
-import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
-import { startMailCatcher } from './mail-catcher.ts'
-import { checkPorts } from './ports.ts'
-import { type Postgres, startPostgres } from './postgres.ts'
+import { type Addresses, demoPrincipals, type DemoIdentities, type Started } from './environment.ts'
+import { type IdentityProvider, startIdentityProvider } from './servers/identity-provider.ts'
+import { startMailCatcher } from './servers/mail-catcher.ts'
+import { checkPorts } from './processes/ports.ts'
+import { type Postgres, startPostgres } from './servers/postgres.ts'
 import { type Secrets, readSecrets, writePrivately } from './secrets.ts'
 import { temporalCli } from './setup-record.ts'
 import { runSteps } from './steps.ts'
 import { demoEnvironment, summary } from './summary.ts'
-import type { Supervisor } from './supervisor.ts'
-import { prepareTemporal, startTemporal } from './temporal.ts'
+import type { Supervisor } from './processes/supervisor.ts'
+import { prepareTemporal, startTemporal } from './servers/temporal.ts'
 
 /** What a start needs: the settings, the data folder, and who keeps what it starts. */
 export interface Start {
@@ -21,7 +21,7 @@ export interface Start {
   readonly supervisor: Supervisor
 }
 
-const local = (port: number) => `http://127.0.0.1:${port}`
+const local = (port: number): string => `http://127.0.0.1:${port}`
 
 const addressesOf = (config: EmbeddedConfig, { issuer, tokenUrl }: IdentityProvider): Addresses => ({
   baseUrl: local(config.API_PORT),
@@ -33,7 +33,7 @@ const addressesOf = (config: EmbeddedConfig, { issuer, tokenUrl }: IdentityProvi
   mailUrl: local(config.MAIL_INBOX_PORT),
 })
 
-const postgres = async ({ config, folder, supervisor }: Start, { postgresPassword }: Secrets) => {
+const postgres = async ({ config, folder, supervisor }: Start, { postgresPassword }: Secrets): Promise<Postgres> => {
   const server = await startPostgres({
     folder: `${folder}/postgres`,
     port: config.POSTGRES_PORT,
@@ -46,7 +46,7 @@ const postgres = async ({ config, folder, supervisor }: Start, { postgresPasswor
   return server
 }
 
-const temporal = async ({ config, folder, supervisor }: Start, { codecKey }: Secrets) => {
+const temporal = async ({ config, folder, supervisor }: Start, { codecKey }: Secrets): Promise<void> => {
   if (config.TEMPORAL_ADDRESS !== undefined) return prepareTemporal(config.TEMPORAL_ADDRESS)
   const server = await startTemporal({
     program: temporalCli(),
@@ -58,7 +58,10 @@ const temporal = async ({ config, folder, supervisor }: Start, { codecKey }: Sec
   supervisor.watch(server)
 }
 
-const identityProvider = async ({ config, folder, supervisor }: Start, database: Postgres) => {
+const identityProvider = async (
+  { config, folder, supervisor }: Start,
+  database: Postgres,
+): Promise<IdentityProvider> => {
   const provider = await startIdentityProvider({
     port: config.IDENTITY_PROVIDER_PORT,
     databaseUrl: database.url('identity'),
@@ -68,7 +71,7 @@ const identityProvider = async ({ config, folder, supervisor }: Start, database:
   return provider
 }
 
-const mail = async ({ config, supervisor }: Start) => {
+const mail = async ({ config, supervisor }: Start): Promise<void> => {
   const catcher = await startMailCatcher({ smtpPort: config.SMTP_PORT, inboxPort: config.MAIL_INBOX_PORT })
   supervisor.keep(catcher.stop)
 }
@@ -76,12 +79,13 @@ const mail = async ({ config, supervisor }: Start) => {
 const demoIdentities = async ({ store }: IdentityProvider, secrets: Secrets): Promise<DemoIdentities> => {
   const client = async (clientId: string, secret: string) =>
     (await store.findClient(clientId)) ?? (await store.upsertClient({ clientId, secret }))
-  await client(DEMO.adminClientId, secrets.adminClientSecret)
-  await client(DEMO.clientId, secrets.clientSecret)
-  await client(DEMO.scepClientId, secrets.scepClientSecret)
+  await client(demoPrincipals.adminClientId, secrets.adminClientSecret)
+  await client(demoPrincipals.clientId, secrets.clientSecret)
+  await client(demoPrincipals.scepClientId, secrets.scepClientSecret)
   const password = secrets.adminPassword
   const user =
-    (await store.findUserByName(DEMO.admin.username)) ?? (await store.upsertUser({ ...DEMO.admin, password }))
+    (await store.findUserByName(demoPrincipals.admin.username)) ??
+    (await store.upsertUser({ ...demoPrincipals.admin, password }))
   return { adminUserId: user.id }
 }
 
@@ -109,17 +113,16 @@ const infrastructure = async (start: Start): Promise<Started> => {
   return { config, secrets, addresses, databaseUrl: database.url('certwright'), identities }
 }
 
-const application = async ({ folder, supervisor }: Start, started: Started) => {
-  const logs = `${folder}/logs`
-  supervisor.watch(startWorker(logs, started))
-  const api = startApi(logs, started)
+const application = async ({ folder, supervisor }: Start, started: Started): Promise<void> => {
+  const installation = { logFolder: `${folder}/logs` }
+  supervisor.watch(startWorker(installation, started))
+  const api = startApi(installation, started)
   supervisor.watch(api)
-  const gateway = startScepGateway(logs, started)
-  if (gateway) supervisor.watch(gateway)
+  supervisor.watch(startScepGateway(installation, started))
   await apiReady(api, started.addresses.baseUrl)
 }
 
-const withContext = (error: unknown) => {
+const withContext = (error: unknown): never => {
   const reason = error instanceof Error ? error.message : String(error)
   throw new Error(`The demonstration could not be made: ${reason}`, { cause: error })
 }

@@ -7,7 +7,7 @@ export interface Step {
   readonly run: () => Promise<unknown>
 }
 
-const NARROW = 40
+const minColumns = 40
 
 const printed = ({ title, run }: Step): Step => ({
   title,
@@ -18,11 +18,11 @@ const printed = ({ title, run }: Step): Step => ({
   },
 })
 
-const plainly = async (groups: readonly (readonly Step[])[]) => {
+const asLines = async (groups: readonly (readonly Step[])[]): Promise<void> => {
   for (const group of groups) await Promise.all(group.map(step => printed(step).run()))
 }
 
-const lively = async (groups: readonly (readonly Step[])[]) => {
+const onTerminal = async (groups: readonly (readonly Step[])[]): Promise<void> => {
   for (const group of groups) {
     const tasks = group.map(({ title, run }) => ({ title, task: async () => void (await run()) }))
     const options = { concurrent: true, registerSignalListeners: false, rendererOptions: { timer: PRESET_TIMER } }
@@ -32,4 +32,4 @@ const lively = async (groups: readonly (readonly Step[])[]) => {
 
 /** Runs groups of steps one after the other, with durations: live on a terminal, as plain lines elsewhere. */
 export const runSteps = (groups: readonly (readonly Step[])[]): Promise<void> =>
-  process.stdout.isTTY && process.stdout.columns >= NARROW ? lively(groups) : plainly(groups)
+  process.stdout.isTTY && process.stdout.columns >= minColumns ? onTerminal(groups) : asLines(groups)

@@ -1,19 +1,19 @@
 // The texts at the end of a start: the summary on the terminal and the file `demo.env`.
 import { dirname } from 'node:path'
 import type { Demonstration } from './bootstrap.ts'
-import { DEMO, type Started } from './environment.ts'
-import { NAMESPACE } from './temporal.ts'
+import { demoPrincipals, type Started } from './environment.ts'
+import { temporalNamespace } from './servers/temporal.ts'
 
 /** The lines of `demo.env`, `KEY=value`: all that a client needs, ready for `source`. */
 export const demoEnvironment = ({ addresses, secrets }: Started, demo: Demonstration): string => {
   const values = {
     CERTWRIGHT_URL: addresses.baseUrl,
     CERTWRIGHT_TOKEN_URL: addresses.tokenUrl,
-    CERTWRIGHT_CLIENT_ID: DEMO.clientId,
+    CERTWRIGHT_CLIENT_ID: demoPrincipals.clientId,
     CERTWRIGHT_CLIENT_SECRET: secrets.clientSecret,
-    CERTWRIGHT_ADMIN_USERNAME: DEMO.admin.username,
+    CERTWRIGHT_ADMIN_USERNAME: demoPrincipals.admin.username,
     CERTWRIGHT_ADMIN_PASSWORD: secrets.adminPassword,
-    CERTWRIGHT_ADMIN_CLIENT_ID: DEMO.adminClientId,
+    CERTWRIGHT_ADMIN_CLIENT_ID: demoPrincipals.adminClientId,
     CERTWRIGHT_ADMIN_CLIENT_SECRET: secrets.adminClientSecret,
     CERTWRIGHT_SCEP_URL: addresses.scepUrl,
     CERTWRIGHT_TEMPORAL_UI_URL: addresses.temporalUiUrl,
@@ -27,19 +27,19 @@ export const demoEnvironment = ({ addresses, secrets }: Started, demo: Demonstra
     .join('')
 }
 
-const FIRST = (member: string) => `grep -o '"${member}":"[^"]*"' | head -1 | cut -d'"' -f4`
+const firstMember = (member: string): string => `grep -o '"${member}":"[^"]*"' | head -1 | cut -d'"' -f4`
 
 const curlLines = [
   `TOKEN=$(curl -s "$CERTWRIGHT_TOKEN_URL" -d grant_type=client_credentials -d "client_id=$CERTWRIGHT_CLIENT_ID" ` +
-    `-d "client_secret=$CERTWRIGHT_CLIENT_SECRET" -d scope=openid | ${FIRST('access_token')})`,
+    `-d "client_secret=$CERTWRIGHT_CLIENT_SECRET" -d scope=openid | ${firstMember('access_token')})`,
   `REQUEST=$(curl -s "$CERTWRIGHT_URL/api/v1/cert-requests/" -H "Authorization: Bearer $TOKEN" ` +
     `-H 'Content-Type: application/json' -d '{"policyId":"'$CERTWRIGHT_POLICY_ID'","endEntityId":"'$CERTWRIGHT_END_ENTITY_ID'",` +
-    `"validFor":"SIX_MONTHS","keyPairMode":"SERVER_GEN","keyGenParamsDto":{"cryptoAlgorithm":"EC"}}' | ${FIRST('id')})`,
+    `"validFor":"SIX_MONTHS","keyPairMode":"SERVER_GEN","keyGenParamsDto":{"cryptoAlgorithm":"EC"}}' | ${firstMember('id')})`,
   `curl -s -X POST "$CERTWRIGHT_URL/api/v1/certificates/cert-requests/$REQUEST" -H "Authorization: Bearer $TOKEN"`,
 ]
 
-const workflowUrl = (temporalUiUrl: string, certRequestId: string) =>
-  `${temporalUiUrl}/namespaces/${NAMESPACE}/workflows/${encodeURIComponent(`issue/${certRequestId}`)}`
+const workflowUrl = (temporalUiUrl: string, certRequestId: string): string =>
+  `${temporalUiUrl}/namespaces/${temporalNamespace}/workflows/${encodeURIComponent(`issue/${certRequestId}`)}`
 
 /** What people read once all runs: the certificate, the addresses, and how to issue the next one. */
 export const summary = ({ addresses, secrets }: Started, demo: Demonstration, envFile: string): string => `
@@ -54,9 +54,9 @@ ${demo.isNew ? 'The first certificate was issued' : 'The demonstration is as you
   Mail inbox         ${addresses.mailUrl}
   SCEP gateway       ${addresses.scepUrl}
 
-  Administrator      ${DEMO.admin.username} / ${secrets.adminPassword}
-    through client   ${DEMO.adminClientId} / ${secrets.adminClientSecret}
-  Demo API client    ${DEMO.clientId} / ${secrets.clientSecret}
+  Administrator      ${demoPrincipals.admin.username} / ${secrets.adminPassword}
+    through client   ${demoPrincipals.adminClientId} / ${secrets.adminClientSecret}
+  Demo API client    ${demoPrincipals.clientId} / ${secrets.clientSecret}
 
 Issue the next one: source ${envFile}, then
 

@@ -33,9 +33,11 @@ export const installDependencies = async record => {
   const why = existsSync(join(projectFolder, 'node_modules')) ? 'the lock file changed' : 'node_modules is missing'
   say(`Dependencies: ${why}, running npm ci …`)
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  await runLong('npm ci', [npm, 'ci', '--no-audit', '--no-fund'], { cwd: projectFolder }).catch(error => {
-    throw new SetupError(`The npm packages could not be installed. ${error.message}${offlineAdvice(error.message)}`)
-  })
+  await runLong('npm ci', [npm, 'ci', '--include=dev', '--no-audit', '--no-fund'], { cwd: projectFolder }).catch(
+    error => {
+      throw new SetupError(`The npm packages could not be installed. ${error.message}${offlineAdvice(error.message)}`)
+    },
+  )
   if (!existsSync(node())) {
     throw new SetupError(
       'npm left out the `node` package, because its install scripts are switched off. Run `npm ci --foreground-scripts --ignore-scripts=false`.',

@@ -3,20 +3,20 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheFolder, projectFolder } from './record.mjs'
+import { cacheFolder } from './record.mjs'
 import { SetupError, offlineAdvice, runLong, say, seconds } from './speech.mjs'
+import { buildTemporalCli, moduleFolder } from './temporal-build.mjs'
 import { onPath } from './tools.mjs'
 
-const VERSION = '1.8.2'
-const moduleFolder = join(projectFolder, 'embedded/temporal-cli')
-const cached = () => join(cacheFolder(), `temporal-${VERSION}`)
+const version = '1.8.2'
+const cached = () => join(cacheFolder(), `temporal-${version}`)
 
 /** True when the recorded program is still there, or a server of the user's makes it needless. */
 export const temporalCliCurrent = record =>
   Boolean(process.env.TEMPORAL_ADDRESS) || existsSync(record.temporalCli ?? '')
 
-const fits = version => {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
+const fits = found => {
+  const [major = 0, minor = 0] = found.split('.').map(Number)
   return major === 1 && minor >= 8
 }
 
@@ -25,8 +25,8 @@ const fromPath = () => {
   if (path === undefined) return { why: 'no `temporal` on PATH' }
   try {
     const answer = execFileSync(path, ['--version'], { encoding: 'utf8', timeout: 20_000 })
-    const version = /version (\d+\.\d+\.\d+)/.exec(answer)?.[1] ?? 'unknown'
-    return fits(version) ? { path } : { why: `${path} is version ${version}, 1.8 or later is needed` }
+    const found = /version (\d+\.\d+\.\d+)/.exec(answer)?.[1] ?? 'unknown'
+    return fits(found) ? { path } : { why: `${path} is version ${found}, 1.8 or later is needed` }
   } catch (error) {
     return { why: `${path} does not run (${error.message.split('\n')[0]})` }
   }
@@ -34,7 +34,7 @@ const fromPath = () => {
 
 const fromCache = () => (existsSync(cached()) ? { path: cached() } : { why: `nothing in the cache (${cached()})` })
 
-const DOWNLOAD_START_MS = 5000
+const downloadStartMs = 5000
 
 const unpack = async (bytes, part) => {
   const folder = mkdtempSync(`${part}-`)
@@ -49,7 +49,7 @@ const unpack = async (bytes, part) => {
 
 const fetchArchive = async url => {
   const giveUp = new AbortController()
-  const timer = setTimeout(() => giveUp.abort(), DOWNLOAD_START_MS)
+  const timer = setTimeout(() => giveUp.abort(), downloadStartMs)
   const response = await fetch(url, { signal: giveUp.signal })
   clearTimeout(timer)
   if (!response.ok) throw new Error(`HTTP ${response.status}`)
@@ -81,25 +81,15 @@ const fromDownload = async () => {
   }
 }
 
-const build = async part => {
-  const flags = `-s -w -X github.com/temporalio/cli/internal/temporalcli.Version=${VERSION}`
-  const target = 'github.com/temporalio/cli/cmd/temporal'
-  const command = ['go', 'build', '-trimpath', '-ldflags', flags, '-o', part, target]
-  await runLong('building the Temporal CLI', command, {
-    cwd: moduleFolder,
-    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
-  })
-}
-
 const fromSource = async () => {
   if (onPath('go') === undefined) return { why: 'no Go toolchain to build it with' }
   const started = Date.now()
   say(
-    `Temporal CLI: building ${VERSION} from the Go module proxy. Once a machine: 10 to 30 minutes, 1.5 GB of modules.`,
+    `Temporal CLI: building ${version} from the Go module proxy. Once a machine: 10 to 30 minutes, 1.5 GB of modules.`,
   )
   const part = `${cached()}.part`
   try {
-    await build(part)
+    await buildTemporalCli(version, part)
   } catch (error) {
     rmSync(part, { force: true })
     return { why: `the build failed. ${error.message}${offlineAdvice(error.message)}` }
@@ -109,7 +99,7 @@ const fromSource = async () => {
   return { path: cached() }
 }
 
-const WAYS = [fromPath, fromCache, fromDownload, fromSource]
+const sources = [fromPath, fromCache, fromDownload, fromSource]
 
 /** The path of a fitting Temporal CLI; null when TEMPORAL_ADDRESS names a server that runs already. */
 export const findTemporalCli = async () => {
@@ -118,8 +108,8 @@ export const findTemporalCli = async () => {
     return null
   }
   const reasons = []
-  for (const way of WAYS) {
-    const { path, why } = await way()
+  for (const find of sources) {
+    const { path, why } = await find()
     if (path !== undefined) {
       say(`Temporal CLI: ${path}${reasons.length > 0 ? ` (${reasons.join('; ')})` : ''}`)
       return path
@@ -128,7 +118,7 @@ export const findTemporalCli = async () => {
     reasons.push(why.split('\n')[0])
   }
   throw new SetupError(
-    `there is no way to the Temporal CLI ${VERSION}:\n${reasons.map(reason => `  - ${reason}`).join('\n')}\n` +
+    `there is no way to the Temporal CLI ${version}:\n${reasons.map(reason => `  - ${reason}`).join('\n')}\n` +
       'Connect to the internet, or install Go 1.26 or later, or put a `temporal` of version 1.8 or later on PATH, ' +
       'or name a running server in TEMPORAL_ADDRESS; then run again.',
   )

@@ -18,14 +18,14 @@ export const onPath = command =>
       }
     })
 
-const NEEDED = [
+const neededTools = [
   ['openssl', 'certificates, CRLs and PKCS#12 files are checked by a second implementation', 'openssl'],
   ['java', 'timers are tested on the time-skipping Temporal server', 'default-jre-headless'],
 ]
 
 /** Ends set-up when a tool is missing, and names the package that brings it. */
 export const checkTools = () => {
-  const missing = NEEDED.filter(([command]) => onPath(command) === undefined)
+  const missing = neededTools.filter(([command]) => onPath(command) === undefined)
   if (missing.length === 0) return
   const reasons = missing.map(([command, why]) => `  ${command} is missing: ${why}`)
   const packages = missing.map(([, , name]) => name).join(' ')

@@ -1,7 +1,7 @@
 // The embedded identity provider issues and refuses tokens as a real one does.
 import { expect, test } from '@jest/globals'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
-import { type IdentityStore, openIdentityStore } from '../../embedded/identity-store.ts'
+import { type IdentityStore, openIdentityStore } from '../../embedded/servers/identity-store.ts'
 import { LOGIN_CLIENT, createClient, createUser, stack, tokenFor } from '../support/stack.ts'
 
 const ask = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {

@@ -1,9 +1,9 @@
 // The embedded mail catcher and its inbox.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { createTransport } from 'nodemailer'
-import type { CaughtMail } from '../../embedded/mail-inbox.ts'
-import { type MailCatcher, startMailCatcher } from '../../embedded/mail-catcher.ts'
-import { freePort } from '../../embedded/ports.ts'
+import type { CaughtMail } from '../../embedded/servers/mail-inbox.ts'
+import { type MailCatcher, startMailCatcher } from '../../embedded/servers/mail-catcher.ts'
+import { freePort } from '../../embedded/processes/ports.ts'
 
 let catcher: MailCatcher
 

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { plannedPorts, readConfig } from '../../embedded/config.ts'
-import { checkPorts, freePort } from '../../embedded/ports.ts'
+import { checkPorts, freePort } from '../../embedded/processes/ports.ts'
 
 test('a taken port is refused with its number, its purpose and the variable that moves it', async () => {
   const port = await freePort()

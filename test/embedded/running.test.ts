@@ -5,11 +5,11 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startProcess, stopRemaining } from '../../embedded/process.ts'
-import { claimRun } from '../../embedded/run-file.ts'
+import { startProcess, stopRemaining } from '../../embedded/processes/process.ts'
+import { claimRun } from '../../embedded/processes/run-file.ts'
 import { readSecrets } from '../../embedded/secrets.ts'
-import { makeSupervisor } from '../../embedded/supervisor.ts'
-import { until } from '../../embedded/until.ts'
+import { makeSupervisor } from '../../embedded/processes/supervisor.ts'
+import { until } from '../../embedded/processes/until.ts'
 
 let folder: string
 
@@ -44,14 +44,14 @@ test('what a killed start left running is ended by the next one', async () => {
   expect(orphan.signalCode).toBe('SIGINT')
 })
 
-test('a stranger that has the id of a recorded part is left alone', async () => {
-  const stranger = spawn('/bin/sleep', ['600'])
+test('another process that has the id of a recorded part is left alone', async () => {
+  const other = spawn('/bin/sleep', ['600'])
   const main = { name: 'main', pid: process.pid, start: 'earlier' }
-  const parts = [{ name: 'Worker', pid: stranger.pid, start: 'earlier' }]
+  const parts = [{ name: 'Worker', pid: other.pid, start: 'earlier' }]
   writeFileSync(at('run.json'), JSON.stringify({ main, parts }))
   await claimRun(at('run.json'))
-  expect(stranger.exitCode ?? stranger.signalCode).toBe(null)
-  stranger.kill()
+  expect(other.exitCode ?? other.signalCode).toBe(null)
+  other.kill()
 })
 
 test('of two starts at once one gets through', async () => {
@@ -97,7 +97,7 @@ test('a part that cannot be started is reported', async () => {
 
 test('waiting for a part ends when it dies', async () => {
   const dying = part('API', 'echo "no database" >&2; exit 1')
-  const waiting = until({ part: dying, patienceMs: 10_000 }, () => Promise.reject(new Error('not yet')))
+  const waiting = until({ part: dying, timeoutMs: 10_000 }, () => Promise.reject(new Error('not yet')))
   await expect(waiting).rejects.toThrow(/API ended with exit code 1[^]*no database/)
 })
 

@@ -5,10 +5,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { freePort } from '../../embedded/ports.ts'
-import { type PostgresSettings, startPostgres } from '../../embedded/postgres.ts'
-import { stopRemaining } from '../../embedded/process.ts'
-import { SEARCH_ATTRIBUTES, prepareTemporal, startTemporal } from '../../embedded/temporal.ts'
+import { freePort } from '../../embedded/processes/ports.ts'
+import { type PostgresSettings, startPostgres } from '../../embedded/servers/postgres.ts'
+import { stopRemaining } from '../../embedded/processes/process.ts'
+import { searchAttributes, prepareTemporal, startTemporal } from '../../embedded/servers/temporal.ts'
 import { stack } from '../support/stack.ts'
 
 let folder: string
@@ -93,12 +93,12 @@ test('Temporal has its namespace and search attributes after a crash as well', a
   const first = await startTemporal(wanted)
   await first.kill()
   const { address } = await startTemporal(wanted)
-  expect(await attributesOf(address, 'certwright')).toEqual(expect.arrayContaining([...SEARCH_ATTRIBUTES]))
+  expect(await attributesOf(address, 'certwright')).toEqual(expect.arrayContaining([...searchAttributes]))
 })
 
 test('a Temporal server of the user gets namespace and search attributes, twice without harm', async () => {
   const namespace = `prepared-${process.pid}`
   await prepareTemporal(stack.temporalAddress(), namespace)
   await prepareTemporal(stack.temporalAddress(), namespace)
-  expect(await attributesOf(stack.temporalAddress(), namespace)).toEqual(expect.arrayContaining([...SEARCH_ATTRIBUTES]))
+  expect(await attributesOf(stack.temporalAddress(), namespace)).toEqual(expect.arrayContaining([...searchAttributes]))
 })

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 
-const ROOT = join(import.meta.dirname, '../..')
-const OFFLINE = "globalThis.fetch = () => Promise.reject(new Error('offline'))"
+const root = join(import.meta.dirname, '../..')
+const offline = "globalThis.fetch = () => Promise.reject(new Error('offline'))"
 
 let folder: string
 
@@ -17,7 +17,7 @@ const at = (...names: string[]) => join(folder, ...names)
 
 // The record says that the packages are in place, so that no test can touch node_modules.
 const forgetAll = () => {
-  const lockFile = readFileSync(join(ROOT, 'package-lock.json'))
+  const lockFile = readFileSync(join(root, 'package-lock.json'))
   writeFileSync(at('record.json'), JSON.stringify({ lockHash: createHash('sha256').update(lockFile).digest('hex') }))
 }
 
@@ -33,7 +33,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const program = (name: string, output: string) =>
   writeFileSync(at('bin', name), `#!/bin/sh\necho "${output}"\n`, { mode: 0o755 })
 
-const start = (duty: string, variables: Record<string, string> = {}, preload = OFFLINE) => {
+const start = (duty: string, variables: Record<string, string> = {}, preload = offline) => {
   const environment = {
     PATH: at('bin'),
     XDG_CACHE_HOME: at('cache'),
@@ -41,7 +41,7 @@ const start = (duty: string, variables: Record<string, string> = {}, preload = O
     NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(preload)}"`,
     ...variables,
   }
-  const child = spawn(process.execPath, [join(ROOT, 'scripts/setup.mjs'), duty], { env: environment })
+  const child = spawn(process.execPath, [join(root, 'scripts/setup.mjs'), duty], { env: environment })
   const ended = new Promise<number | null>(resolve => child.once('close', resolve))
   const output = text(child.stdout)
   return { child, done: async () => ({ code: await ended, output: await output }) }
@@ -119,6 +119,39 @@ test('a build is kept in the cache and never repeated', async () => {
   expect(readFileSync(cached(), 'utf8')).toBe('built\n')
 })
 
+const goThatTakesTime = `#!/bin/sh
+if [ "$1" = list ]; then
+  echo 'go: downloading github.com/spf13/cobra v1.9.1' >&2
+  echo 'go: downloading go.temporal.io/api v1.5.0' >&2
+  /bin/sleep 1
+  printf 'internal/cpu\\nnet/http\\ngithub.com/google/uuid\\nfmt\\n'
+  exit
+fi
+echo internal/cpu >&2
+/bin/sleep 1
+while [ "$1" != -o ]; do shift; done
+echo built > "$2"
+`
+
+const quickTimers = `${offline}; const real = setInterval; globalThis.setInterval = work => real(work, 100)`
+
+test('a build tells how many modules are downloaded and how many packages are compiled, of how many', async () => {
+  writeFileSync(at('bin/go'), goThatTakesTime, { mode: 0o755 })
+  const { code, output } = await start('start', {}, quickTimers).done()
+  expect(code).toBe(0)
+  const name = 'building the Temporal CLI, once on this machine'
+  expect(output).toMatch(new RegExp(`${name}: 2 of \\d+ modules downloaded, \\d+ s\n`))
+  expect(output).toMatch(new RegExp(`${name}: 1 of 4 packages \\(25 %\\), \\d+ s\n`))
+})
+
+test('a failed build tells the fault and not the packages that were compiled before', async () => {
+  const fault = '#!/bin/sh\necho internal/cpu >&2\necho "no space left on device" >&2\nexit 1\n'
+  writeFileSync(at('bin/go'), fault, { mode: 0o755 })
+  const { output } = await setUp('start')
+  expect(output).toContain('ended with 1:\nno space left on device')
+  expect(output).not.toContain('internal/cpu')
+})
+
 test('the set-up of the tests names each missing tool and its package', async () => {
   const { code, output } = await setUp('test')
   expect(code).toBe(1)
@@ -163,7 +196,7 @@ test('the lock of a dead process, or of another one with its id, is taken over',
 
 test('of many set-ups at once exactly one builds', async () => {
   symlinkSync('/bin/sleep', at('bin/sleep'))
-  const build = `#!/bin/sh\necho run >> ${at('builds')}\nsleep 1\nwhile [ "$1" != -o ]; do shift; done\necho built > "$2"\n`
+  const build = `#!/bin/sh\n[ "$1" = build ] || exit 1\necho run >> ${at('builds')}\nsleep 1\nwhile [ "$1" != -o ]; do shift; done\necho built > "$2"\n`
   writeFileSync(at('bin/go'), build, { mode: 0o755 })
   const all = await Promise.all([1, 2, 3, 4].map(() => setUp('start')))
   expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0])

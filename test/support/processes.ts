@@ -4,25 +4,25 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MikroORM } from '@mikro-orm/postgresql'
-import { apiReady, startApi, startWorker } from '../../embedded/application.ts'
+import { apiReady, startApi, startWorker } from '../../embedded/processes/application.ts'
 import { readConfig } from '../../embedded/config.ts'
-import { DEMO, type Started } from '../../embedded/environment.ts'
-import { freePort } from '../../embedded/ports.ts'
-import { startPostgres, type Postgres } from '../../embedded/postgres.ts'
-import type { RunningProcess } from '../../embedded/process.ts'
-import { startTemporal, type Temporal } from '../../embedded/temporal.ts'
+import { demoPrincipals, type Started } from '../../embedded/environment.ts'
+import { freePort } from '../../embedded/processes/ports.ts'
+import { startPostgres, type Postgres } from '../../embedded/servers/postgres.ts'
+import type { RunningProcess } from '../../embedded/processes/process.ts'
+import { startTemporal, type Temporal } from '../../embedded/servers/temporal.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { createClient, stack, tokenFor } from './stack.ts'
 
 const database = 'certwright'
-const adminClient = { clientId: DEMO.adminClientId, secret: 'the-secret-of-all-stories' }
+const adminClient = { clientId: demoPrincipals.adminClientId, secret: 'the-secret-of-all-stories' }
 
 const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 
 /** Makes what the processes read, with ports that nobody uses at the moment. */
 const plan = async (folder: string) => {
   const ports = await Promise.all(
-    ['API_PORT', 'TEMPORAL_PORT', 'POSTGRES_PORT', 'WORKER_METRICS_PORT'].map(
+    ['API_PORT', 'TEMPORAL_PORT', 'POSTGRES_PORT', 'WORKER_METRICS_PORT', 'SCEP_PORT'].map(
       async name => [name, String(await freePort())] as const,
     ),
   )
@@ -94,8 +94,11 @@ const caller =
     return { status: response.status, body: text ? JSON.parse(text) : null }
   }
 
-/** Starts PostgreSQL, Temporal, the worker and the API; `stop()` ends what runs and removes what was written. */
-export const startProcesses = async () => {
+/**
+ * Starts PostgreSQL, Temporal, the worker and the API, the last two from this checkout or another installation; `stop()`
+ * ends what runs and removes what was written.
+ */
+export const startProcesses = async (installed?: string) => {
   const folder = mkdtempSync(join(tmpdir(), 'certwright-story-'))
   chmodSync(folder, 0o755)
   const settings = await plan(folder)
@@ -109,9 +112,10 @@ export const startProcesses = async () => {
     api: undefined as never,
   }
   const started = settings.started(running.postgres.url(database), running.temporal.address)
-  const newWorker = async (): Promise<void> => void (running.worker = startWorker(folder, started))
+  const installation = { ...(installed !== undefined && { folder: installed }), logFolder: folder }
+  const newWorker = async (): Promise<void> => void (running.worker = startWorker(installation, started))
   await newWorker()
-  running.api = startApi(folder, started)
+  running.api = startApi(installation, started)
   const orm: MikroORM = await openStorage({ url: started.databaseUrl })
   const stop = async (): Promise<void> => {
     await orm.close()

@@ -1,6 +1,6 @@
 // The addresses of the test run's servers, and the users and clients that tests make there.
 import { randomUUID } from 'node:crypto'
-import { type IdentityStore, openIdentityStore } from '../../embedded/identity-store.ts'
+import { type IdentityStore, openIdentityStore } from '../../embedded/servers/identity-store.ts'
 import { getToken } from '../../embedded/rest-client.ts'
 
 /** A user of the identity provider, with the password that the tests know. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { Client } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
 import type { Activities } from '../../activities/index.ts'
-import { NAMESPACE } from '../../embedded/temporal.ts'
+import { temporalNamespace } from '../../embedded/servers/temporal.ts'
 import { createDataConverter } from '../../worker/payload-codec.ts'
 import { createWorker } from '../../worker/worker.ts'
 import type { RequestState } from '../../domain/lifecycle.ts'
@@ -72,8 +72,8 @@ export const quiet = (): void => {
 export const serverAt = async (address: string, bundle: Place['bundle']): Promise<Place> => {
   quiet()
   const connection = await NativeConnection.connect({ address })
-  const client = new Client({ connection, namespace: NAMESPACE, dataConverter })
-  return { connection, client, namespace: NAMESPACE, bundle }
+  const client = new Client({ connection, namespace: temporalNamespace, dataConverter })
+  return { connection, client, namespace: temporalNamespace, bundle }
 }
 
 /** A worker with these activities on a task queue of its own; `stop()` it in the end. */

@@ -5,21 +5,21 @@ import type { RunningProcess } from './process.ts'
 /** What is waited for: the part that must live meanwhile, and how long it may take. */
 export interface Awaited {
   readonly part: RunningProcess
-  readonly patienceMs: number
+  readonly timeoutMs: number
 }
 
-const LOOK_AGAIN_MS = 40
+const pollMs = 40
 
-const giveUp = ({ part, patienceMs }: Awaited, error: unknown) => {
+const giveUp = ({ part, timeoutMs }: Awaited, error: unknown): Error => {
   const reason = error instanceof Error ? error.message : String(error)
-  const message = `${part.name} did not get ready in ${patienceMs / 1000} s (${reason}):\n${part.lastLines()}`
+  const message = `${part.name} did not get ready in ${timeoutMs / 1000} s (${reason}):\n${part.lastLines()}`
   return new Error(message, { cause: error })
 }
 
 /** Tries until it succeeds; ends with the part's last log lines when the part dies or takes too long. */
 export const until = async <T>(awaited: Awaited, attempt: () => Promise<T>): Promise<T> => {
-  const { part, patienceMs } = awaited
-  const deadline = Date.now() + patienceMs
+  const { part, timeoutMs } = awaited
+  const deadline = Date.now() + timeoutMs
   let latest: unknown
   while (Date.now() < deadline) {
     if (part.ended())
@@ -29,7 +29,7 @@ export const until = async <T>(awaited: Awaited, attempt: () => Promise<T>): Pro
     } catch (error) {
       latest = error
     }
-    await wait(LOOK_AGAIN_MS)
+    await wait(pollMs)
   }
   throw giveUp(awaited, latest)
 }

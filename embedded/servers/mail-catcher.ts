@@ -22,10 +22,10 @@ export interface MailCatcher {
   readonly stop: () => Promise<void>
 }
 
-const KEPT = 1000
-const MAX_BYTES = 32 * 1024 * 1024
+const maxMails = 1000
+const maxBytes = 32 * 1024 * 1024
 
-const sizeOf = (content: ArrayBuffer | string | Uint8Array) =>
+const sizeOf = (content: ArrayBuffer | string | Uint8Array): number =>
   typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength
 
 const read = async (stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<CaughtMail> => {
@@ -49,14 +49,14 @@ const read = async (stream: SMTPServerDataStream, { envelope }: SMTPServerSessio
 }
 
 // STARTTLS would offer a certificate that no client trusts.
-const smtpServer = (keep: (mail: CaughtMail) => void) =>
+const smtpServer = (keep: (mail: CaughtMail) => void): SMTPServer =>
   new SMTPServer({
     name: 'mail.localhost',
     authOptional: true,
     allowInsecureAuth: true,
     disabledCommands: ['STARTTLS'],
     disableReverseLookup: true,
-    size: MAX_BYTES,
+    size: maxBytes,
     onAuth: ({ username }, _, done) => done(null, { user: username }),
     onData: (stream, session, done) =>
       callbackify(read)(stream, session, (error, mail) => {
@@ -68,7 +68,7 @@ const smtpServer = (keep: (mail: CaughtMail) => void) =>
 /** Starts the mail catcher on its two ports. */
 export const startMailCatcher = async ({ smtpPort, inboxPort }: MailCatcherSettings): Promise<MailCatcher> => {
   let caught: readonly CaughtMail[] = []
-  const smtp = smtpServer(mail => (caught = [mail, ...caught].slice(0, KEPT)))
+  const smtp = smtpServer(mail => (caught = [mail, ...caught].slice(0, maxMails)))
   smtp.on('error', () => {}) // a client that broke off
   const store = { mails: () => caught, clear: () => void (caught = []) }
   const inbox = createServer((request, response) => answerInbox(store, request, response))

@@ -1,7 +1,7 @@
 // Starts the Temporal test server that skips time, for tests.
 import { connect } from 'node:net'
-import { type RunningProcess, startProcess } from './process.ts'
-import { until } from './until.ts'
+import { type RunningProcess, startProcess } from '../processes/process.ts'
+import { until } from '../processes/until.ts'
 
 /** How the time-skipping server is started. */
 export interface TimeSkippingSettings {
@@ -11,9 +11,9 @@ export interface TimeSkippingSettings {
   readonly logFile: string
 }
 
-const READY_MS = 60_000
+const readyTimeoutMs = 60_000
 
-const reach = (port: number) =>
+const reach = (port: number): Promise<void> =>
   new Promise<void>((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' })
     socket.once('error', reject)
@@ -28,6 +28,6 @@ export const startTimeSkippingServer = async (settings: TimeSkippingSettings): P
   const { program, port, logFile } = settings
   const command = [program, String(port), '--enable-time-skipping'] as const
   const server = startProcess({ name: 'Time-skipping Temporal server', command: [...command], logFile })
-  await until({ part: server, patienceMs: READY_MS }, () => reach(port))
+  await until({ part: server, timeoutMs: readyTimeoutMs }, () => reach(port))
   return server
 }

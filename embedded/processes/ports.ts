@@ -9,7 +9,7 @@ export interface PlannedPort {
   readonly variable: string
 }
 
-const tryPort = (port: number) =>
+const tryPort = (port: number): Promise<number | undefined> =>
   new Promise<number | undefined>(resolve => {
     const server = createServer()
     server.once('error', () => resolve(undefined))
@@ -21,14 +21,14 @@ const tryPort = (port: number) =>
 
 // Below the range from which systems take the ports of outgoing connections (Linux: 32768 and up): one of those can be
 // gone before its listener starts.
-const FIRST = 20_000
-const END = 32_000
+const firstPort = 20_000
+const endPort = 32_000
 const handedOut = new Set<number>()
 
 /** A port of the loopback interface that nobody listens on at the moment. */
 export const freePort = async (): Promise<number> => {
   for (let tries = 0; tries < 200; tries += 1) {
-    const port = randomInt(FIRST, END)
+    const port = randomInt(firstPort, endPort)
     if (handedOut.has(port) || (await tryPort(port)) === undefined) continue
     handedOut.add(port)
     return port

@@ -16,8 +16,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { makeDataFolder, postgresAccount, postgresPrograms } from './postgres-place.ts'
-import { type RunningProcess, startProcess } from './process.ts'
-import { until } from './until.ts'
+import { type RunningProcess, startProcess } from '../processes/process.ts'
+import { until } from '../processes/until.ts'
 
 /** Where PostgreSQL keeps its data and how it is reached. */
 export interface PostgresSettings {
@@ -37,12 +37,12 @@ export interface Postgres extends RunningProcess {
   readonly url: (database: string) => string
 }
 
-const USER = 'certwright'
-const READY_MS = 60_000
+const user = 'certwright'
+const readyTimeoutMs = 60_000
 const run = promisify(execFile)
 
-const FAST = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum_naptime=10min']
-const SETTINGS = [
+const fastSettings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum_naptime=10min']
+const baseSettings = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
   'max_connections=300',
@@ -50,16 +50,16 @@ const SETTINGS = [
 ]
 
 // initdb is not atomic: a marker written last tells a finished cluster from one that a power cut left half made.
-const marker = (folder: string) => join(folder, 'certwright-ready')
+const marker = (folder: string): string => join(folder, 'certwright-ready')
 
-const passwordFile = (password: string) => {
+const passwordFile = (password: string): { folder: string; file: string } => {
   const folder = mkdtempSync(join(tmpdir(), 'certwright-'))
   const file = join(folder, 'password')
   writeFileSync(file, password, { mode: 0o600 })
   return { folder, file }
 }
 
-const createCluster = async ({ folder, password, durable }: PostgresSettings) => {
+const createCluster = async ({ folder, password, durable }: PostgresSettings): Promise<void> => {
   const account = postgresAccount()
   makeDataFolder(account, folder)
   const secret = passwordFile(password)
@@ -67,7 +67,7 @@ const createCluster = async ({ folder, password, durable }: PostgresSettings) =>
     chownSync(secret.file, account.uid, account.gid)
     chmodSync(secret.folder, 0o711)
   }
-  const options = ['-U', USER, '-A', 'scram-sha-256', `--pwfile=${secret.file}`, '-E', 'UTF8', '--locale=C']
+  const options = ['-U', user, '-A', 'scram-sha-256', `--pwfile=${secret.file}`, '-E', 'UTF8', '--locale=C']
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const sync = durable ? [] : ['--no-sync']
   try {
@@ -79,7 +79,7 @@ const createCluster = async ({ folder, password, durable }: PostgresSettings) =>
   writeFileSync(marker(folder), '')
 }
 
-const commandLineOf = (pid: number) => {
+const commandLineOf = (pid: number): string => {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
   } catch {
@@ -88,7 +88,7 @@ const commandLineOf = (pid: number) => {
 }
 
 // After a crash the pid in postmaster.pid may belong to any other process, which would block the start for ever.
-const clearStalePid = async (folder: string) => {
+const clearStalePid = async (folder: string): Promise<void> => {
   const file = join(folder, 'postmaster.pid')
   if (!existsSync(file) || !existsSync('/proc/self/cmdline')) return
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0])
@@ -99,7 +99,7 @@ const clearStalePid = async (folder: string) => {
   rmSync(file, { force: true })
 }
 
-const connected = async <T>(url: string, work: (client: Client) => Promise<T>) => {
+const connected = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {
   const client = new Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
@@ -110,7 +110,7 @@ const connected = async <T>(url: string, work: (client: Client) => Promise<T>) =
   }
 }
 
-const createDatabases = (url: string, names: readonly string[]) =>
+const createDatabases = (url: string, names: readonly string[]): Promise<void> =>
   connected(url, async client => {
     for (const name of names) {
       const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name])
@@ -118,9 +118,9 @@ const createDatabases = (url: string, names: readonly string[]) =>
     }
   })
 
-const launch = ({ folder, port, durable, logFile }: PostgresSettings) => {
+const launch = ({ folder, port, durable, logFile }: PostgresSettings): RunningProcess => {
   const account = postgresAccount()
-  const settings = [...SETTINGS, ...(durable ? [] : FAST)].flatMap(setting => ['-c', setting])
+  const settings = [...baseSettings, ...(durable ? [] : fastSettings)].flatMap(setting => ['-c', setting])
   return startProcess({
     name: 'PostgreSQL',
     command: [join(postgresPrograms(account), 'postgres'), '-D', realpathSync(folder), '-p', String(port), ...settings],
@@ -131,20 +131,20 @@ const launch = ({ folder, port, durable, logFile }: PostgresSettings) => {
 }
 
 // Backends outlive a killed server for a moment and hold its shared memory: the next start has to wait for them.
-const ATTEMPTS = 20
-const ATTEMPT_PAUSE_MS = 500
+const maxAttempts = 20
+const attemptPauseMs = 500
 
 const startServer = async (settings: PostgresSettings, url: string, attempt = 1): Promise<RunningProcess> => {
   const server = launch(settings)
   try {
-    await until({ part: server, patienceMs: READY_MS }, () => connected(url, client => client.query('SELECT 1')))
+    await until({ part: server, timeoutMs: readyTimeoutMs }, () => connected(url, client => client.query('SELECT 1')))
     return server
   } catch (error) {
     await server.stop()
     const busy = /pre-existing shared memory block|lock file .* already exists/.test(server.lastLines())
-    if (!busy || attempt === ATTEMPTS) throw error
+    if (!busy || attempt === maxAttempts) throw error
   }
-  await wait(ATTEMPT_PAUSE_MS)
+  await wait(attemptPauseMs)
   return startServer(settings, url, attempt + 1)
 }
 
@@ -153,7 +153,7 @@ export const startPostgres = async (settings: PostgresSettings): Promise<Postgre
   if (!existsSync(marker(settings.folder))) await createCluster(settings)
   await clearStalePid(realpathSync(settings.folder))
   const url = (database: string) =>
-    `postgresql://${USER}:${encodeURIComponent(settings.password)}@127.0.0.1:${settings.port}/${database}`
+    `postgresql://${user}:${encodeURIComponent(settings.password)}@127.0.0.1:${settings.port}/${database}`
   const server = await startServer(settings, url('postgres'))
   await createDatabases(url('postgres'), settings.databases ?? [])
   return { ...server, url }

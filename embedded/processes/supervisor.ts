@@ -13,7 +13,7 @@ export interface Supervisor {
   readonly stopAll: () => Promise<void>
 }
 
-const report = (error: unknown) => void process.stderr.write(`While stopping: ${String(error)}\n`)
+const report = (error: unknown): void => void process.stderr.write(`While stopping: ${String(error)}\n`)
 
 /** Makes a supervisor that records each process in the run file. */
 export const makeSupervisor = (runFile: RunFile): Supervisor => {

@@ -1,12 +1,15 @@
 // The embedded OpenID Connect provider: the token path of contract 1.5 on the library oidc-provider.
-import { randomBytes } from 'node:crypto'
+import { generateKeyPair, randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { type Server, createServer } from 'node:http'
-import type { JWK } from 'jose'
+import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+import { exportJWK, type JWK } from 'jose'
 import type { Adapter, AdapterPayload, Configuration, Provider, ResourceServer } from 'oidc-provider'
 import { type IdentityStore, openIdentityStore } from './identity-store.ts'
 import { OidcProvider } from './oidc-library.ts'
 import { passwordGrant } from './password-grant.ts'
-import { signingKey } from './signing-key.ts'
 
 /** Where the identity provider listens and what it keeps. */
 export interface IdentityProviderSettings {
@@ -24,19 +27,19 @@ export interface IdentityProvider {
 }
 
 /** The audience of every access token. */
-export const AUDIENCE = 'certwright'
+export const tokenAudience = 'certwright'
 
-const REALM_PATH = '/auth/realms/certwright'
-const PROTOCOL_PATH = '/protocol/openid-connect'
-const RESOURCE = 'urn:certwright'
+const realmPath = '/auth/realms/certwright'
+const protocolPath = '/protocol/openid-connect'
+const resource = 'urn:certwright'
 
-const TOKEN_SECONDS = 300
+const tokenSeconds = 300
 
-const API = {
+const apiServer = {
   scope: 'openid profile email',
-  audience: AUDIENCE,
+  audience: tokenAudience,
   accessTokenFormat: 'jwt',
-  accessTokenTTL: TOKEN_SECONDS,
+  accessTokenTTL: tokenSeconds,
   jwt: { sign: { alg: 'RS256' } },
 } satisfies ResourceServer
 
@@ -91,12 +94,12 @@ const configuration = (store: IdentityStore, key: JWK): Configuration => ({
   cookies: { keys: [randomBytes(32).toString('base64url')] },
   scopes: ['openid', 'profile', 'email'],
   responseTypes: ['code'],
-  ttl: { AccessToken: TOKEN_SECONDS, ClientCredentials: TOKEN_SECONDS, IdToken: TOKEN_SECONDS },
+  ttl: { AccessToken: tokenSeconds, ClientCredentials: tokenSeconds, IdToken: tokenSeconds },
   routes: {
-    token: `${PROTOCOL_PATH}/token`,
-    jwks: `${PROTOCOL_PATH}/certs`,
-    userinfo: `${PROTOCOL_PATH}/userinfo`,
-    authorization: `${PROTOCOL_PATH}/auth`,
+    token: `${protocolPath}/token`,
+    jwks: `${protocolPath}/certs`,
+    userinfo: `${protocolPath}/userinfo`,
+    authorization: `${protocolPath}/auth`,
   },
   findAccount: async (_, id) => ({
     accountId: id,
@@ -120,23 +123,23 @@ const configuration = (store: IdentityStore, key: JWK): Configuration => ({
     rpInitiatedLogout: { enabled: false },
     resourceIndicators: {
       enabled: true,
-      defaultResource: () => RESOURCE,
-      getResourceServerInfo: () => API,
+      defaultResource: () => resource,
+      getResourceServerInfo: () => apiServer,
     },
   },
 })
 
 // The library compares plain secrets; ours are hashes.
-const compareHashedSecrets = (provider: Provider, store: IdentityStore) => {
+const compareHashedSecrets = (provider: Provider, store: IdentityStore): void => {
   provider.Client.prototype.compareClientSecret = function (actual: string) {
     return store.clientSecretMatches(this.clientId, actual)
   }
 }
 
-const makeProvider = (issuer: string, store: IdentityStore, key: JWK) => {
+const makeProvider = (issuer: string, store: IdentityStore, key: JWK): Provider => {
   const provider = new OidcProvider(issuer, configuration(store, key))
   compareHashedSecrets(provider, store)
-  const resourceServer = new provider.ResourceServer(RESOURCE, API)
+  const resourceServer = new provider.ResourceServer(resource, apiServer)
   provider.registerGrantType('password', passwordGrant(provider, store, resourceServer), [
     'username',
     'password',
@@ -145,22 +148,39 @@ const makeProvider = (issuer: string, store: IdentityStore, key: JWK) => {
   return provider
 }
 
-const listen = (server: Server, port: number) =>
+const makeKeyPair = promisify(generateKeyPair)
+
+const makeKey = async (): Promise<JWK> => {
+  const { privateKey } = await makeKeyPair('rsa', { modulusLength: 2048 })
+  return { ...(await exportJWK(privateKey)), kid: randomUUID(), use: 'sig', alg: 'RS256' }
+}
+
+// The RS256 key that signs access tokens: read from its file (mode 0600), or made and written there.
+const signingKey = async (file: string): Promise<JWK> => {
+  if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as JWK
+  const key = await makeKey()
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(`${file}.part`, JSON.stringify(key), { mode: 0o600 })
+  await rename(`${file}.part`, file)
+  return key
+}
+
+const listen = (server: Server, port: number): Promise<void> =>
   new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   })
 
 // The provider sees the part of the path below the realm; `originalUrl` lets it write whole addresses.
-const mounted = (provider: Provider) => {
+const mounted = (provider: Provider): Server => {
   const answer = provider.callback()
   return createServer((request, response) => {
     const url = request.url ?? ''
-    if (!url.startsWith(`${REALM_PATH}/`)) {
+    if (!url.startsWith(`${realmPath}/`)) {
       response.writeHead(404, { 'content-type': 'text/plain' })
-      return response.end(`The identity provider answers below ${REALM_PATH}/\n`)
+      return response.end(`The identity provider answers below ${realmPath}/\n`)
     }
-    const below = url.slice(REALM_PATH.length)
+    const below = url.slice(realmPath.length)
     void answer(Object.assign(request, { originalUrl: url, url: below }), response)
   })
 }
@@ -168,12 +188,12 @@ const mounted = (provider: Provider) => {
 /** Starts the identity provider on its own HTTP port. */
 export const startIdentityProvider = async (settings: IdentityProviderSettings): Promise<IdentityProvider> => {
   const store = await openIdentityStore(settings.databaseUrl)
-  const issuer = `http://127.0.0.1:${settings.port}${REALM_PATH}`
+  const issuer = `http://127.0.0.1:${settings.port}${realmPath}`
   const server = mounted(makeProvider(issuer, store, await signingKey(settings.keyFile)))
   await listen(server, settings.port)
   return {
     issuer,
-    tokenUrl: `${issuer}${PROTOCOL_PATH}/token`,
+    tokenUrl: `${issuer}${protocolPath}/token`,
     store,
     stop: async () => {
       await new Promise(resolve => {

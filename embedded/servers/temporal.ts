@@ -2,8 +2,8 @@
 import { Connection } from '@temporalio/client'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type RunningProcess, startProcess } from './process.ts'
-import { until } from './until.ts'
+import { type RunningProcess, startProcess } from '../processes/process.ts'
+import { until } from '../processes/until.ts'
 
 /** Where the Temporal development server keeps its data and how it is reached. */
 export interface TemporalSettings {
@@ -23,17 +23,17 @@ export interface Temporal extends RunningProcess {
 }
 
 /** The namespace of all our workflows. */
-export const NAMESPACE = 'certwright'
+export const temporalNamespace = 'certwright'
 
 /** The search attributes that the workflows set, all of type Keyword. */
-export const SEARCH_ATTRIBUTES = ['CertRealmId', 'CertPolicyId', 'CertReqState', 'CertKind'] as const
+export const searchAttributes = ['CertRealmId', 'CertPolicyId', 'CertReqState', 'CertKind'] as const
 
-const READY_MS = 60_000
-const RETENTION_SECONDS = 72 * 3600
-const KEYWORD = 2 // INDEXED_VALUE_TYPE_KEYWORD of Temporal's interface
-const ALREADY_EXISTS = 6 // gRPC status
+const readyTimeoutMs = 60_000
+const retentionSeconds = 72 * 3600
+const keywordType = 2 // INDEXED_VALUE_TYPE_KEYWORD of Temporal's interface
+const alreadyExists = 6 // gRPC status
 
-const DYNAMIC_CONFIGURATION = [
+const dynamicConfiguration = [
   'system.enableActivityEagerExecution=true',
   'matching.numTaskqueueReadPartitions=1',
   'matching.numTaskqueueWritePartitions=1',
@@ -43,7 +43,7 @@ const DYNAMIC_CONFIGURATION = [
   'matching.rps=20000',
 ]
 
-const uiArguments = (ui: TemporalSettings['ui']) =>
+const uiArguments = (ui: TemporalSettings['ui']): string[] =>
   ui
     ? [
         '--ui-ip',
@@ -56,34 +56,34 @@ const uiArguments = (ui: TemporalSettings['ui']) =>
       ]
     : ['--headless']
 
-const serverArguments = ({ port, databaseFile, ui, namespace = NAMESPACE }: TemporalSettings) => [
+const serverArguments = ({ port, databaseFile, ui, namespace = temporalNamespace }: TemporalSettings): string[] => [
   ...`server start-dev --ip 127.0.0.1 --port ${port} --namespace ${namespace} --db-filename`.split(' '),
   databaseFile,
   ...'--sqlite-pragma journal_mode=wal --sqlite-pragma synchronous=normal --log-level warn --log-format json'.split(
     ' ',
   ),
   ...uiArguments(ui),
-  ...SEARCH_ATTRIBUTES.flatMap(name => ['--search-attribute', `${name}=Keyword`]),
-  ...DYNAMIC_CONFIGURATION.flatMap(value => ['--dynamic-config-value', value]),
+  ...searchAttributes.flatMap(name => ['--search-attribute', `${name}=Keyword`]),
+  ...dynamicConfiguration.flatMap(value => ['--dynamic-config-value', value]),
 ]
 
-const tolerateExisting = (error: unknown) => {
-  if ((error as { code?: number }).code !== ALREADY_EXISTS) throw error
+const tolerateExisting = (error: unknown): void => {
+  if ((error as { code?: number }).code !== alreadyExists) throw error
 }
 
-const addMissingAttributes = async (connection: Connection, namespace: string) => {
+const addMissingAttributes = async (connection: Connection, namespace: string): Promise<void> => {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
-  const missing = SEARCH_ATTRIBUTES.filter(name => !(name in customAttributes))
+  const missing = searchAttributes.filter(name => !(name in customAttributes))
   if (missing.length === 0) return
-  const searchAttributes = Object.fromEntries(missing.map(name => [name, KEYWORD]))
-  await connection.operatorService.addSearchAttributes({ namespace, searchAttributes }).catch(tolerateExisting)
+  const added = Object.fromEntries(missing.map(name => [name, keywordType]))
+  await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: added }).catch(tolerateExisting)
 }
 
 /** Makes the namespace and its search attributes on any Temporal server; what is there already stays. */
-export const prepareTemporal = async (address: string, namespace: string = NAMESPACE): Promise<void> => {
+export const prepareTemporal = async (address: string, namespace: string = temporalNamespace): Promise<void> => {
   const connection = await Connection.connect({ address, connectTimeout: 2000 })
   try {
-    const workflowExecutionRetentionPeriod = { seconds: RETENTION_SECONDS as unknown as Long }
+    const workflowExecutionRetentionPeriod = { seconds: retentionSeconds as unknown as Long }
     await connection.workflowService
       .registerNamespace({ namespace, workflowExecutionRetentionPeriod })
       .catch(tolerateExisting)
@@ -102,7 +102,7 @@ export const startTemporal = async (settings: TemporalSettings): Promise<Tempora
     logFile: settings.logFile,
   })
   const address = `127.0.0.1:${settings.port}`
-  await until({ part: server, patienceMs: READY_MS }, () => prepareTemporal(address, settings.namespace)).catch(
+  await until({ part: server, timeoutMs: readyTimeoutMs }, () => prepareTemporal(address, settings.namespace)).catch(
     async error => {
       await server.stop()
       throw error

@@ -14,31 +14,31 @@ export interface CaughtMail {
   readonly source: string
 }
 
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escape = (text: string) => text.replace(/[&<>"']/g, character => ESCAPES[character] ?? character)
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escape = (text: string): string => text.replace(/[&<>"']/g, character => escapes[character] ?? character)
 
-const STYLE = `
+const style = `
   body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
   table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .4rem .6rem; border-bottom: 1px solid #ddd }
   pre { white-space: pre-wrap; background: #f6f6f6; padding: 1rem } iframe { width: 100%; height: 30rem; border: 1px solid #ddd }
   a { color: #0645ad } .empty { color: #666 }`
 
-const page = (title: string, body: string) =>
-  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escape(title)}</title><style>${STYLE}</style></head>
+const page = (title: string, body: string): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escape(title)}</title><style>${style}</style></head>
 <body>${body}</body></html>`
 
-const row = ({ id, receivedDate, from, to, subject }: CaughtMail) =>
+const row = ({ id, receivedDate, from, to, subject }: CaughtMail): string =>
   `<tr><td><a href="/messages/${id}">${escape(subject || '(no subject)')}</a></td><td>${escape(from)}</td>` +
   `<td>${escape(to.join(', '))}</td><td><time>${receivedDate}</time></td></tr>`
 
-const listPage = (mails: readonly CaughtMail[]) => {
+const listPage = (mails: readonly CaughtMail[]): string => {
   const head = '<tr><th>Subject</th><th>From</th><th>To</th><th>Received</th></tr>'
   const table = `<table>${head}${mails.map(row).join('')}</table>`
   const none = '<p class="empty">No mail yet. What Certwright sends arrives here and nowhere else.</p>'
   return page('Inbox', `<h1>Inbox (${mails.length})</h1>${mails.length > 0 ? table : none}`)
 }
 
-const messagePage = ({ from, to, receivedDate, subject, text, html, attachments }: CaughtMail) => {
+const messagePage = ({ from, to, receivedDate, subject, text, html, attachments }: CaughtMail): string => {
   const facts = `<p>From ${escape(from)}<br>To ${escape(to.join(', '))}<br>${receivedDate}</p>`
   const files = attachments.map(({ fileName, size }) => `<li>${escape(fileName)} (${size} bytes)</li>`).join('')
   const formatted = html ? `<h2>HTML</h2><iframe sandbox srcdoc="${escape(html)}"></iframe>` : ''

@@ -14,6 +14,8 @@ export interface ProcessSettings {
   readonly name: string
   readonly command: readonly [string, ...string[]]
   readonly logFile: string
+  /** The working folder; ours when left out. */
+  readonly folder?: string
   readonly environment?: NodeJS.ProcessEnv
   readonly account?: Account | undefined
   readonly stopSignal?: NodeJS.Signals
@@ -36,30 +38,31 @@ export interface RunningProcess {
   readonly logFile: string
 }
 
-const STOP_PATIENCE_MS = 20_000
-const SHOWN_LINES = 15
+const stopTimeoutMs = 20_000
+const shownLines = 15
 
-const LOG_LIMIT = 20 * 1024 * 1024
+const maxLogBytes = 20 * 1024 * 1024
 
-const sizeOf = (file: string) => (existsSync(file) ? statSync(file).size : 0)
+const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0)
 
 // Logs go on from start to start; one that has grown large steps aside.
-const prepareLog = (file: string) => {
+const prepareLog = (file: string): number => {
   mkdirSync(dirname(file), { recursive: true })
-  if (sizeOf(file) > LOG_LIMIT) renameSync(file, `${file}.old`)
+  if (sizeOf(file) > maxLogBytes) renameSync(file, `${file}.old`)
   return sizeOf(file)
 }
 
-const lastLinesOf = (file: string, from: number) =>
-  readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n').slice(-SHOWN_LINES).join('\n')
+const lastLinesOf = (file: string, from: number): string =>
+  readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n').slice(-shownLines).join('\n')
 
 // An own process group: a Ctrl-C in the terminal reaches only us, and we end the parts in order.
-const launch = ({ command: [file, ...args], logFile, environment, account }: ProcessSettings) => {
+const launch = ({ command: [file, ...args], logFile, ...settings }: ProcessSettings): ChildProcess => {
+  const { account, environment, folder = process.cwd() } = settings
   const log = openSync(logFile, 'a')
   try {
     return spawn(file, args, {
       ...account,
-      cwd: account ? '/' : process.cwd(),
+      cwd: account ? '/' : folder,
       env: environment ?? process.env,
       stdio: ['ignore', log, log],
       detached: true,
@@ -69,17 +72,17 @@ const launch = ({ command: [file, ...args], logFile, environment, account }: Pro
   }
 }
 
-const ending = (name: string, child: ChildProcess) =>
+const ending = (name: string, child: ChildProcess): Promise<string> =>
   new Promise<string>(resolve => {
     child.once('error', error => resolve(`${name} could not be started: ${error.message}`))
     child.once('exit', (code, signal) => resolve(`${name} ended ${signal ? `by ${signal}` : `with exit code ${code}`}`))
   })
 
-const signalled = async (child: ChildProcess, exited: Promise<string>, signal: NodeJS.Signals) => {
+const signalled = async (child: ChildProcess, exited: Promise<string>, signal: NodeJS.Signals): Promise<void> => {
   if (child.exitCode === null && child.signalCode === null) child.kill(signal)
-  const patience = setTimeout(() => child.kill('SIGKILL'), STOP_PATIENCE_MS)
+  const timeout = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
   await exited
-  clearTimeout(patience)
+  clearTimeout(timeout)
 }
 
 const live = new Set<RunningProcess>()

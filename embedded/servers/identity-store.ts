@@ -1,7 +1,7 @@
 // The users and clients of the embedded identity provider, in a database of its own.
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
 import { Pool } from 'pg'
-import { hashSecret, secretMatches } from './secret-hash.ts'
 
 /** A person known to the identity provider. */
 interface IdentityUser {
@@ -40,7 +40,7 @@ export interface IdentityStore {
   readonly close: () => Promise<void>
 }
 
-const SCHEMA = `
+const schema = `
   CREATE TABLE IF NOT EXISTS identity_user (
     id uuid PRIMARY KEY,
     username text NOT NULL UNIQUE,
@@ -57,25 +57,51 @@ const SCHEMA = `
     secret_hash text
   );`
 
-const USER = 'id, username, email, first_name AS "firstName", last_name AS "lastName", enabled'
-const CLIENT = 'client_id AS "clientId", service_account_id AS "serviceAccountId", enabled'
+const userColumns = 'id, username, email, first_name AS "firstName", last_name AS "lastName", enabled'
+const clientColumns = 'client_id AS "clientId", service_account_id AS "serviceAccountId", enabled'
 
-const UPSERT_USER = `
+const upsertUserSql = `
   INSERT INTO identity_user (id, username, email, first_name, last_name, enabled, password_hash)
   VALUES ($1, $2, $3, $4, $5, $6, $7)
   ON CONFLICT (username) DO UPDATE SET email = excluded.email, first_name = excluded.first_name,
     last_name = excluded.last_name, enabled = excluded.enabled,
     password_hash = coalesce(excluded.password_hash, identity_user.password_hash)
-  RETURNING ${USER}`
+  RETURNING ${userColumns}`
 
-const UPSERT_CLIENT = `
+const upsertClientSql = `
   INSERT INTO identity_client (client_id, service_account_id, enabled, secret_hash)
   VALUES ($1, $2, $3, $4)
   ON CONFLICT (client_id) DO UPDATE SET enabled = excluded.enabled,
     secret_hash = coalesce(excluded.secret_hash, identity_client.secret_hash)
-  RETURNING ${CLIENT}`
+  RETURNING ${clientColumns}`
 
-const userParameters = async ({ id, username, email, firstName, lastName, enabled, password }: UserInput) => [
+const derive = promisify<string, Buffer, number, Buffer>(scrypt)
+const hashBytes = 32
+
+// The scrypt hash of a password or client secret, with its salt: `scrypt$<salt>$<hash>`, both base64url.
+const hashSecret = async (secret: string): Promise<string> => {
+  const salt = randomBytes(16)
+  const hash = await derive(secret, salt, hashBytes)
+  return `scrypt$${salt.toString('base64url')}$${hash.toString('base64url')}`
+}
+
+// True when the secret is the one that was hashed; takes the same time when there is no hash at all.
+const secretMatches = async (secret: string, stored: string | undefined): Promise<boolean> => {
+  const [, salt = '', hash = ''] = (stored ?? '').split('$')
+  const expected = Buffer.from(hash, 'base64url')
+  const derived = await derive(secret, Buffer.from(salt, 'base64url'), hashBytes)
+  return expected.length === hashBytes && timingSafeEqual(derived, expected)
+}
+
+const userParameters = async ({
+  id,
+  username,
+  email,
+  firstName,
+  lastName,
+  enabled,
+  password,
+}: UserInput): Promise<unknown[]> => [
   id ?? randomUUID(),
   username.toLowerCase(),
   email,
@@ -85,7 +111,7 @@ const userParameters = async ({ id, username, email, firstName, lastName, enable
   password === undefined ? null : await hashSecret(password),
 ]
 
-const clientParameters = async ({ clientId, serviceAccountId, enabled, secret }: ClientInput) => [
+const clientParameters = async ({ clientId, serviceAccountId, enabled, secret }: ClientInput): Promise<unknown[]> => [
   clientId,
   serviceAccountId ?? randomUUID(),
   enabled ?? true,
@@ -107,7 +133,7 @@ const queries = (pool: Pool) => {
 
 const checks = ({ first }: ReturnType<typeof queries>) => ({
   findUserByPassword: async (username: string, password: string) => {
-    const sql = `SELECT ${USER}, password_hash AS hash FROM identity_user WHERE username = $1 OR lower(email) = $1
+    const sql = `SELECT ${userColumns}, password_hash AS hash FROM identity_user WHERE username = $1 OR lower(email) = $1
       ORDER BY username = $1 DESC LIMIT 1`
     const found = await first<Hashed<IdentityUser>>(sql, [username.toLowerCase()])
     const matches = await secretMatches(password, found?.hash ?? undefined)
@@ -116,7 +142,7 @@ const checks = ({ first }: ReturnType<typeof queries>) => ({
     return user
   },
   clientSecretMatches: async (clientId: string, secret: string) => {
-    const sql = `SELECT ${CLIENT}, secret_hash AS hash FROM identity_client WHERE client_id = $1`
+    const sql = `SELECT ${clientColumns}, secret_hash AS hash FROM identity_client WHERE client_id = $1`
     const found = await first<Hashed<IdentityClient>>(sql, [clientId])
     return secretMatches(secret, found?.hash ?? undefined)
   },
@@ -126,15 +152,16 @@ const checks = ({ first }: ReturnType<typeof queries>) => ({
 export const openIdentityStore = async (databaseUrl: string): Promise<IdentityStore> => {
   const pool = new Pool({ connectionString: databaseUrl, max: 5, allowExitOnIdle: true })
   pool.on('error', () => {}) // an idle connection that broke is replaced by the next query
-  await pool.query(SCHEMA)
+  await pool.query(schema)
   const query = queries(pool)
   return {
-    upsertUser: async input => query.always<IdentityUser>(UPSERT_USER, await userParameters(input)),
-    upsertClient: async input => query.always<IdentityClient>(UPSERT_CLIENT, await clientParameters(input)),
-    findUser: id => query.first(`SELECT ${USER} FROM identity_user WHERE id = $1`, [id]),
+    upsertUser: async input => query.always<IdentityUser>(upsertUserSql, await userParameters(input)),
+    upsertClient: async input => query.always<IdentityClient>(upsertClientSql, await clientParameters(input)),
+    findUser: id => query.first(`SELECT ${userColumns} FROM identity_user WHERE id = $1`, [id]),
     findUserByName: username =>
-      query.first(`SELECT ${USER} FROM identity_user WHERE username = $1`, [username.toLowerCase()]),
-    findClient: clientId => query.first(`SELECT ${CLIENT} FROM identity_client WHERE client_id = $1`, [clientId]),
+      query.first(`SELECT ${userColumns} FROM identity_user WHERE username = $1`, [username.toLowerCase()]),
+    findClient: clientId =>
+      query.first(`SELECT ${clientColumns} FROM identity_client WHERE client_id = $1`, [clientId]),
     ...checks(query),
     close: () => pool.end(),
   }
