@@ -31,12 +31,10 @@ import { Uuid } from './dto.ts'
 import type { Right } from '../../domain/permissions.ts'
 import type { PageRequest } from '../../domain/search.ts'
 import type { Caller } from './caller.ts'
+import type { Dependencies } from './dependencies.ts'
 import type { Example } from './examples.ts'
 import { mustBeAsked, type FurtherNeed } from './needs.ts'
-import type { Services } from './services.ts'
-import type { Settings } from '../../storage/settings.ts'
 import { from, type EntityType, type Source } from './source.ts'
-import type { Temporal } from './temporal.ts'
 
 export { from }
 
@@ -78,13 +76,9 @@ type Needs<O> =
   | (O extends EntityType ? never : O extends Readonly<Record<string, Source>> ? { [K in keyof O]?: Right } : never)
 
 /** What every handler gets beside its input and rows. */
-export interface Surroundings {
+export interface Surroundings extends Pick<Dependencies, 'temporal' | 'clock' | 'settings' | 'seal'> {
   /** The EntityManager of this request; the kernel flushes it after the handler. */
   readonly em: EntityManager
-  readonly temporal: Temporal
-  readonly clock: () => Date
-  readonly settings: Settings
-  readonly services: Services
   /** The operations of the interface by operationId. */
   readonly operations: Readonly<Record<string, Operation>>
 }

@@ -81,18 +81,18 @@ const authorized = async (em: Parameters<typeof load>[0], operation: Operation, 
   return { rows, caller }
 }
 
-/** What operations are given, and which there are. */
-export interface Surrounding extends Dependencies {
+/** What operations run with: the dependencies, and the operations of the interface. */
+export interface Running extends Dependencies {
   readonly operations?: Readonly<Record<string, Operation>>
 }
 
-const attempt = async (operation: Operation, input: Input, deps: Surrounding): Promise<unknown> => {
+const attempt = async (operation: Operation, input: Input, deps: Running): Promise<unknown> => {
   const em = deps.orm.em.fork()
   if (input.principal) actAs(em, input.principal)
   const { rows, caller } = await authorized(em, operation, input)
   checkState(operation, rows, input)
-  const { temporal, clock, settings, services, operations = {} } = deps
-  const surroundings = { em, temporal, clock, settings, services, operations }
+  const { temporal, clock, settings, seal, operations = {} } = deps
+  const surroundings = { em, temporal, clock, settings, seal, operations }
   const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
   await em.flush()
   return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)
@@ -102,7 +102,7 @@ const mayRepeat = ({ repeatable }: Operation, { body }: Input): boolean =>
   repeatable && statedVersion(body) === undefined
 
 /** Runs an operation and answers its encoded value; a collision with another writer is tried again where that is safe. */
-export const perform = async (operation: Operation, input: Input, deps: Surrounding): Promise<unknown> => {
+export const perform = async (operation: Operation, input: Input, deps: Running): Promise<unknown> => {
   let left = mayRepeat(operation, input) ? retries : 0
   const again = async (error: unknown): Promise<unknown> => {
     if (left === 0 || !isCollision(error)) throw error

@@ -4,10 +4,9 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { pino } from 'pino'
-import { createApp, operations as allOperations, type Operations } from '../../api/app.ts'
+import { createApp, serverOf, operations as allOperations, type Operations } from '../../api/app.ts'
 import { authenticateWith } from '../../api/kernel/authentication.ts'
 import type { Dependencies } from '../../api/kernel/dependencies.ts'
-import { serverOf } from '../../api/server.ts'
 import { connectTemporal } from '../../api/kernel/temporal.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import type { Scope } from '../../domain/permissions.ts'
@@ -104,7 +103,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
     temporal: connectTemporal({ address, namespace: 'default', taskQueue: 'certwright' }),
     authenticate: authenticateWith({ issuer: issuer.issuer, audiences: [], algorithms: ['ES256', 'RS256'] }),
     settings: new Settings(orm.em),
-    services: { seal: new Seal(new Map([['test', randomBytes(32)]])) },
+    seal: new Seal(new Map([['test', randomBytes(32)]])),
     clock: () => new Date(),
     log: pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     baseUrl: 'http://localhost',

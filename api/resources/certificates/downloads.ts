@@ -74,8 +74,8 @@ export const downloadCertificatePrivateKey = operation('GET /certificates/:id/do
   needs: 'DOWNLOAD_KEY',
   returns: [200, CertificatePrivateKeyPemDto],
   fails: [422],
-  handle: async ({ target, em, services }) => {
-    const pkcs8 = await unsealKey(em, services.seal, target)
+  handle: async ({ target, em, seal }) => {
+    const pkcs8 = await unsealKey(em, seal, target)
     const pemPrivateKey = encodePem('PRIVATE KEY', pkcs8)
     pkcs8.fill(0)
     note(em, 'PRIVATE_KEY_DOWNLOADED', target)
@@ -89,8 +89,8 @@ export const retrieveCertificateP12 = operation('GET /certificates/:id/pkcs12', 
   needs: 'DOWNLOAD_KEY',
   returns: [200, KeystoreFileDto],
   fails: [422],
-  handle: async ({ target, em, services }) => {
-    const privateKeyPkcs8 = await unsealKey(em, services.seal, target)
+  handle: async ({ target, em, seal }) => {
+    const privateKeyPkcs8 = await unsealKey(em, seal, target)
     const issuers = await loadIssuers(em, target.issuerCaId)
     const password = generatePassword()
     const friendlyName = target.subjectCommonName ?? target.endEntityAlias ?? target.id
