@@ -44,11 +44,6 @@ export const everyCertificate = {
 
 const column = (name: string): string => `${alias}.${name}`
 
-const sortable = `id endEntityId policyId serialNumber subjectDn subjectCommonName issuerDn issuerCommonName
-  validNotBefore validNotAfter certPublicKeyAlgorithm fingerprint certRequestId realmId certPublicKeySize namedCurve
-  signatureAlgorithm issuerCaId revocationReason revocationDate imported selfSigned policyName endEntityCommonName
-  endEntityAlias`.split(/\s+/)
-
 const bounds = (name: string, from: Date | null, to: Date | null): (RawQueryFragment | undefined)[] => [
   from ? raw(`${column(name)} >= ?`, [from]) : undefined,
   to ? raw(`${column(name)} <= ?`, [to]) : undefined,
@@ -96,7 +91,6 @@ export const findCertificates = async (
       await termOf(em, query.simpleSearchTerm),
     ],
     page: query.page,
-    sortable,
     computed: {
       certStatus: `case when ${column('revocation_date')} is not null then 'REVOKED' when ${column('valid_not_after')} < now() then 'EXPIRED' else 'ACTIVE' end`,
       hasPrivateKey: `${column('private_key_id')} is not null`,

@@ -3,7 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../../../domain/enums.ts'
 import { Failure } from '../../../domain/failure.ts'
 import type { Place } from '../../../domain/permissions.ts'
-import { pageOf, type PageRequest } from '../../../domain/search.ts'
+import type { PageRequest } from '../../../domain/search.ts'
+import { countItems, findOrderItems } from '../../../storage/lists/order-items.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { CertificateOrder, OrderItem } from '../../../storage/rows/certificate-order.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
@@ -27,15 +28,10 @@ export const findOrder = async (em: EntityManager, caller: Caller, id: string): 
   return order
 }
 
-const failureOf = ({ failureCode, failureMessage }: OrderItem) =>
+const failureOf = ({ failureCode, failureMessage }: Pick<OrderItem, 'failureCode' | 'failureMessage'>) =>
   failureCode ? { apiError: failureCode, errorMessage: failureMessage ?? '' } : null
 
-const countItems = async (em: EntityManager, orderId: string) => {
-  const rows = await em.execute<{ status: OrderStatus; count: string }[]>(
-    'select status, count(*) as count from order_item where order_id = ? group by status',
-    [orderId],
-  )
-  const counts = new Map(rows.map(({ status, count }) => [status, Number(count)]))
+const totalsOf = (counts: ReadonlyMap<OrderStatus, number>) => {
   const of = (status: OrderStatus): number => counts.get(status) ?? 0
   return {
     total: [...counts.values()].reduce((sum, count) => sum + count, 0),
@@ -69,7 +65,7 @@ const zipped = async (
 
 /** OrderStatusDto of an order. */
 export const statusOf = async (em: EntityManager, order: CertificateOrder) => {
-  const counts = await countItems(em, order.id)
+  const counts = totalsOf(await countItems(em, order.id))
   return {
     orderId: order.id,
     status: order.status,
@@ -81,43 +77,8 @@ export const statusOf = async (em: EntityManager, order: CertificateOrder) => {
   }
 }
 
-/** What items can be sorted by; the audit columns are those of the order and alike for all of them. */
-const itemColumns: Readonly<Record<string, string>> = {
-  certRequestId: 'i.cert_request_id',
-  status: 'i.status',
-  certRequestStatus: 'r.cert_request_status',
-  certificateId: `case when i.status = 'COMPLETED' then r.certificate_id end`,
-}
-
-const itemIds = async (em: EntityManager, orderId: string, { page, size, sort }: PageRequest): Promise<string[]> => {
-  const order = sort
-    .filter(({ property }) => property in itemColumns)
-    .map(({ property, descending }) => `${itemColumns[property]} ${descending ? 'desc' : 'asc'} nulls last`)
-  const rows = await em.execute<{ id: string }[]>(
-    `select r.id from order_item i join cert_request r on r.id = i.cert_request_id where i.order_id = ?
-      order by ${[...order, 'i.position'].join(', ')} limit ? offset ?`,
-    [orderId, size, page * size],
-  )
-  return rows.map(({ id }) => id)
-}
-
-/** One page of the items of an order; unless sorted otherwise, in the order of the list that was ordered. */
+/** One page of the items of an order. */
 export const itemsOf = async (em: EntityManager, { id }: CertificateOrder, page: PageRequest) => {
-  const ids = await itemIds(em, id, page)
-  const total = await em.count(OrderItem, { orderId: id })
-  const rows = await em.find(OrderItem, { orderId: id, certRequestId: { $in: ids } })
-  const items = rows.toSorted((one, other) => ids.indexOf(one.certRequestId) - ids.indexOf(other.certRequestId))
-  const requests = await em.find(CertRequest, { id: { $in: ids } })
-  const byId = new Map(requests.map(request => [request.id, request]))
-  const content = items.map(item => {
-    const request = byId.get(item.certRequestId)
-    return {
-      certRequestId: item.certRequestId,
-      status: item.status,
-      certRequestStatus: request?.certRequestStatus ?? 'APPROVED',
-      certificateId: (item.status === 'COMPLETED' ? request?.certificateId : null) ?? null,
-      failure: failureOf(item),
-    }
-  })
-  return pageOf(content, total, page)
+  const items = await findOrderItems(em, id, page)
+  return { ...items, content: items.content.map(item => ({ ...item, failure: failureOf(item) })) }
 }
