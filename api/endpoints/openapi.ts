@@ -77,7 +77,7 @@ const tagOf = ({ path }: Operation): string => {
   return first === 'public' && second === 'enum' ? 'enumerations' : first
 }
 
-/** What the operations are about, in the order in which a newcomer meets it. */
+/** What the operations are about, in the order in which a reader needs it. */
 const topics: Readonly<Record<string, string>> = {
   realms: 'Responsibility areas that everything else belongs to',
   'certificate-providers': 'Backends that issue certificates',
@@ -167,7 +167,7 @@ const componentsOf = (paths: Record<string, Json>, items: readonly Json[]): Json
 const introduction = `Issues and manages X.509 certificates.
 
 A certificate is made in three steps: an end entity of a realm, a certificate request for it under a policy, and the
-certificate of that request. The examples are calls of one imagined office: put the ids of your own resources in.
+certificate of that request. The examples are calls to an example installation: put the ids of your own resources in.
 
 [This document](/api/openapi.json) is written by the operations themselves.`
 

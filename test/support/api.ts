@@ -65,17 +65,17 @@ const clientOf = (url: string, token?: string) => {
 export type ApiCaller = ReturnType<typeof clientOf>
 
 /** Grants by scope: `{ GLOBAL: ['ADMIN'], REALM: { [id]: ['READ'] } }`. */
-export type GrantWishes = { readonly GLOBAL?: readonly GlobalPermission[] } & {
+export type GrantsByScope = { readonly GLOBAL?: readonly GlobalPermission[] } & {
   readonly [S in Scope]?: Readonly<Record<string, readonly string[]>>
 }
 
 /** Gives a principal these grants. */
-export const giveGrants = async (em: EntityManager, principalId: string, wishes: GrantWishes): Promise<void> => {
-  const { GLOBAL: global = [], ...scoped } = wishes
+export const giveGrants = async (em: EntityManager, principalId: string, grants: GrantsByScope): Promise<void> => {
+  const { GLOBAL: global = [], ...scoped } = grants
   if (global.length > 0)
     await grant(em, principalId, { scope: 'GLOBAL', resourceIds: [principalId], permissions: global })
-  for (const [scope, grants] of Object.entries(scoped))
-    for (const [id, permissions] of Object.entries(grants))
+  for (const [scope, byId] of Object.entries(scoped))
+    for (const [id, permissions] of Object.entries(byId))
       await grant(em, principalId, { scope: scope as Scope, resourceIds: [id], permissions })
 }
 
@@ -115,7 +115,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   const em = () => orm.em.fork()
 
   /** A new user with these grants, and how the user calls. */
-  const user = async (grants: GrantWishes = {}) => {
+  const user = async (grants: GrantsByScope = {}) => {
     const providerId = randomUUID()
     const fork = em()
     const made = fork.create(User, {
@@ -130,7 +130,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   }
 
   /** A new API client with these grants, and how it calls. */
-  const apiClient = async (grants: GrantWishes = {}) => {
+  const apiClient = async (grants: GrantsByScope = {}) => {
     const providerId = randomUUID()
     const fork = em()
     const made = fork.create(ApiClient, { providerId, name: providerId })
