@@ -13,11 +13,8 @@ import { handlerOf } from './kernel/middleware/handler.ts'
 import { metrics } from './endpoints/metrics.ts'
 import { requestLog } from './kernel/middleware/request-log.ts'
 import type { State } from './kernel/middleware/state.ts'
-import type { Operation } from './kernel/operation.ts'
+import type { Operation, Operations } from './kernel/operation.ts'
 import * as resources from './resources/index.ts'
-
-/** Operations by operationId. */
-export type Operations = Readonly<Record<string, Operation>>
 
 /** Every operation of the interface. */
 export const operations: Operations = resources

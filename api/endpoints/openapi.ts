@@ -1,9 +1,8 @@
 // The OpenAPI 3.1 document: written by the operations themselves, so it cannot tell something else than they do.
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
-import type { Operations } from '../app.ts'
 import { exampleOf } from '../kernel/examples.ts'
-import type { Operation } from '../kernel/operation.ts'
+import type { Operation, Operations } from '../kernel/operation.ts'
 import { ApiExceptionResponse } from '../kernel/shared-dtos.ts'
 
 type Json = Record<string, unknown>

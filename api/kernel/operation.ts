@@ -80,7 +80,7 @@ export interface Surroundings extends Pick<Dependencies, 'temporal' | 'clock' | 
   /** The EntityManager of this request; the kernel flushes it after the handler. */
   readonly em: EntityManager
   /** The operations of the interface by operationId. */
-  readonly operations: Readonly<Record<string, Operation>>
+  readonly operations: Operations
 }
 
 type Context<D extends Types> = Surroundings &
@@ -162,6 +162,9 @@ export interface Operation {
   readonly largeBody: boolean
   readonly handle: (context: AnyContext) => unknown
 }
+
+/** Operations by operationId. */
+export type Operations = Readonly<Record<string, Operation>>
 
 const everywhere = [400, 401, 403, 404, 405, 500]
 const publicly = [400, 404, 405, 500]

@@ -7,7 +7,7 @@ import type { Dependencies } from './dependencies.ts'
 import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, Operations } from './operation.ts'
 import { load, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
@@ -83,7 +83,7 @@ const authorized = async (em: Parameters<typeof load>[0], operation: Operation, 
 
 /** What operations run with: the dependencies, and the operations of the interface. */
 export interface Running extends Dependencies {
-  readonly operations?: Readonly<Record<string, Operation>>
+  readonly operations?: Operations
 }
 
 const attempt = async (operation: Operation, input: Input, deps: Running): Promise<unknown> => {

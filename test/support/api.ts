@@ -4,9 +4,10 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { pino } from 'pino'
-import { createApp, serverOf, operations as allOperations, type Operations } from '../../api/app.ts'
+import { createApp, serverOf, operations as allOperations } from '../../api/app.ts'
 import { authenticateWith } from '../../api/kernel/authentication.ts'
 import type { Dependencies } from '../../api/kernel/dependencies.ts'
+import type { Operations } from '../../api/kernel/operation.ts'
 import { connectTemporal } from '../../api/kernel/temporal.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import type { Scope } from '../../domain/permissions.ts'
@@ -62,6 +63,8 @@ const clientOf = (url: string, token?: string) => {
     delete: send('DELETE'),
   }
 }
+
+/** How a test calls the API. */
 export type ApiCaller = ReturnType<typeof clientOf>
 
 /** Grants by scope: `{ GLOBAL: ['ADMIN'], REALM: { [id]: ['READ'] } }`. */
@@ -84,6 +87,7 @@ const listen = (app: ReturnType<typeof createApp>) =>
     const server = serverOf(app).listen(0, '127.0.0.1', () => resolve(server))
   })
 
+/** How an API of a test differs from the usual one. */
 export interface ApiOptions {
   /** The operations to mount; the real ones unless stated. */
   readonly operations?: Operations
@@ -148,4 +152,6 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   }
   return { url, as, user, apiClient, em, deps, issuer, databaseUrl, stop, anonymous: as() }
 }
+
+/** A running API of a test. */
 export type Api = Awaited<ReturnType<typeof startApi>>

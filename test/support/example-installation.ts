@@ -153,4 +153,6 @@ export const startExampleInstallation = async () => {
     throw error
   }
 }
+
+/** A running service that holds the resources of the examples. */
 export type ExampleInstallation = Awaited<ReturnType<typeof startExampleInstallation>>

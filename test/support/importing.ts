@@ -10,6 +10,7 @@ import {
   type ForeignCertificateOptions,
 } from './foreign-certificates.ts'
 
+/** The path of the import of certificates. */
 export const importPath = '/api/v1/cert-requests/import-certificates'
 
 /** A block that says it is a certificate. */
@@ -57,4 +58,6 @@ export const prepareImports = async (service: Service, bench: Workbench) => {
   const sceneWith = (members: object = {}) => makeScene(service, { certificateImportAllowed: true, ...members })
   return { root, issuing, leaf, sceneWith, scene: await sceneWith() }
 }
+
+/** What `prepareImports` makes. */
 export type ImportSetup = Awaited<ReturnType<typeof prepareImports>>

@@ -54,4 +54,6 @@ export const startIssuer = async () => {
     stop: () => new Promise<void>(resolve => void server.close(() => resolve())),
   }
 }
+
+/** A running token issuer. */
 export type Issuer = Awaited<ReturnType<typeof startIssuer>>

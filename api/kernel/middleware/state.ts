@@ -5,6 +5,7 @@ import type { ApiError } from '../../../domain/failure.ts'
 import type { KnownPrincipal } from '../caller.ts'
 import type { Operation } from '../operation.ts'
 
+/** What the middleware knows of a request, which grows from one to the next. */
 export interface State extends DefaultState {
   requestId: string
   log: Logger

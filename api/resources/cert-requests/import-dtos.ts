@@ -14,17 +14,20 @@ const PemBlocks = (max: number) =>
       issues.push({ code: 'too_big', origin: 'array', maximum: max, inclusive: true, input: [] })
   })
 
+/** Certificates to be imported under a policy. */
 export const ImportCertificatesRequestDto = dto('ImportCertificatesRequestDto', {
   policyId: Uuid,
   pemCertificates: PemBlocks(maxBlocks),
   endEntityId: maybe(Uuid),
 })
 
+/** Certificates whose import is to be verified. */
 export const VerifyImportCertificatesRequestDto = sameAs(
   'VerifyImportCertificatesRequestDto',
   ImportCertificatesRequestDto,
 )
 
+/** What an import stored, knew already and refused. */
 export const ImportCertificatesResponseDto = dto('ImportCertificatesResponseDto', {
   total: Long,
   importedCertificates: listOf(CertificateDto),
@@ -48,6 +51,7 @@ const parsedCertificate = {
   message: nullable(z.string()),
 }
 
+/** What an import would do with each certificate. */
 export const VerifyImportCertificatesResponseDto = dto('VerifyImportCertificatesResponseDto', {
   total: Long,
   importable: Long,

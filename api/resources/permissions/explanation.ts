@@ -6,7 +6,7 @@ import { findPrincipals, namesAt } from '../../../storage/authorization.ts'
 import { Caller } from '../../kernel/caller.ts'
 import { Text, Uuid } from '../../kernel/dto.ts'
 import { exampleIds } from '../../kernel/examples.ts'
-import { operation, type Operation } from '../../kernel/operation.ts'
+import { operation, type Operation, type Operations } from '../../kernel/operation.ts'
 import { optionally } from '../../kernel/query.ts'
 import { judgeCall, type Judged } from './call-verdict.ts'
 import { PermissionExplanationDto } from './explanation-dtos.ts'
@@ -62,7 +62,7 @@ const answerOf = (explained: Explained) => {
   }
 }
 
-const operationIn = (operations: Readonly<Record<string, Operation>>, operationId: string): Operation => {
+const operationIn = (operations: Operations, operationId: string): Operation => {
   const asked = Object.hasOwn(operations, operationId) ? operations[operationId] : undefined
   if (asked) return asked
   throw new Failure('INVALID_REQUEST', undefined, [{ field: 'operationId', message: 'is not an operation' }])

@@ -71,6 +71,7 @@ const scep = dto('ScepPolicyConfigurationDto', {
 /** Spaces and lines are part of a JSON document; blank counts as absent. */
 const document = z.string().max(100_000)
 
+/** A policy to be made. */
 export const CreatePolicyRequestDto = dto('CreatePolicyRequestDto', {
   realmId: Uuid,
   name: Text(),
@@ -95,6 +96,7 @@ export const CreatePolicyRequestDto = dto('CreatePolicyRequestDto', {
   scepConfiguration: maybe(scep),
 })
 
+/** What is to change in a policy. */
 export const UpdatePolicyRequestDto = dto('UpdatePolicyRequestDto', {
   name: change(Text()),
   description: ClearableText(1000),
@@ -119,6 +121,7 @@ export const UpdatePolicyRequestDto = dto('UpdatePolicyRequestDto', {
   version: Version,
 })
 
+/** A policy. */
 export const GetPolicyResponseDto = dto('GetPolicyResponseDto', {
   id: Uuid,
   realmId: Uuid,
@@ -148,6 +151,7 @@ export const GetPolicyResponseDto = dto('GetPolicyResponseDto', {
   metadata: Metadata,
 })
 
+/** A page of policies. */
 export const GetPolicyResponseDtoPage = pageDto('GetPolicyResponseDtoPage', GetPolicyResponseDto)
 
 /** The policy that was made. */
@@ -156,6 +160,7 @@ export const CreatePolicyResponseDto = sameAs('CreatePolicyResponseDto', GetPoli
 /** The policy after its change. */
 export const UpdatePolicyResponseDto = sameAs('UpdatePolicyResponseDto', GetPolicyResponseDto)
 
+/** Which policies are looked for. */
 export const PolicySearchRequestDto = dto('PolicySearchRequestDto', {
   simpleSearchTerm: MaybeText(),
   realmId: maybe(Uuid),
@@ -163,24 +168,32 @@ export const PolicySearchRequestDto = dto('PolicySearchRequestDto', {
   policyIds: maybe(idsOf()),
   archived: no,
 })
+
+/** The realms whose policies are looked for. */
 export const GetPoliciesInRealmsDto = dto('GetPoliciesInRealmsDto', {
   realmIds: idsOf(),
   simpleSearchTerm: MaybeText(),
 })
 
+/** The end entity to be checked, stored or given. */
 export const CheckEndEntityRequestDto = dto('CheckEndEntityRequestDto', {
   endEntityId: maybe(Uuid),
   endEntity: maybe(SubjectDataDto),
 })
+
+/** Whether an end entity satisfies the rules of a policy, and which it violates. */
 export const CheckEndEntityResponseDto = dto('CheckEndEntityResponseDto', {
   result: z.boolean(),
   violations: z.array(z.object({ property: EndEntityPropertyValue, message: z.string() })),
 })
 
+/** The provider and its configuration in a policy. */
 export const GetAllowedCryptoParametersRequestDto = dto('GetAllowedCryptoParametersRequestDto', {
   certificateProviderId: Uuid,
   certificateProviderConfiguration: document,
 })
+
+/** The keys and validities that a provider can issue for. */
 export const CryptoParametersDto = dto('CryptoParametersDto', {
   cryptoAlgorithms: z.array(enumOf(CryptoAlgorithm, 'CryptoAlgorithm')),
   rsaKeySizes: z.array(z.literal(rsaKeySizes)),
