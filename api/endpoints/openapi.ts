@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document: written by the operations themselves, so it cannot tell something else than they do.
+// The OpenAPI 3.1 document: written by the operations themselves, so that it cannot differ from them.
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import { exampleOf } from '../kernel/examples.ts'

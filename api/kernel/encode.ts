@@ -1,4 +1,4 @@
-// Writing an answer. One of thousands of items yields to the event loop between them, so that other requests are served.
+// Writing an answer. One of thousands of items yields to the event loop, so that other requests are served meanwhile.
 import { z } from 'zod'
 import { mapYielding } from './yielding.ts'
 

@@ -1,4 +1,5 @@
-// What the examples of the documentation name: the ids and certificates of an example installation, to which a test sends them.
+// What the examples of the documentation name: the ids and certificates of an example installation. A test sends every
+// example to one.
 import type { Operation } from './operation.ts'
 
 /** The id of each resource of the example installation, by the name of its entity. */

@@ -1,3 +1,4 @@
+// Certificate requests by their PKCS#10 request, and the examination of one.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

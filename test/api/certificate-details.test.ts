@@ -1,3 +1,4 @@
+// Reading a certificate.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

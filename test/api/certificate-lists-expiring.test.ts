@@ -1,3 +1,4 @@
+// The list of certificates that expire soon.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

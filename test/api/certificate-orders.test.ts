@@ -1,3 +1,4 @@
+// Orders of certificates, of one and of many.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

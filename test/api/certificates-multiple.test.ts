@@ -1,3 +1,4 @@
+// Issuing the certificates of many requests in one call.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

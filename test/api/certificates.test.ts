@@ -1,3 +1,4 @@
+// Issuing one certificate and waiting for it.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

@@ -1,3 +1,4 @@
+// The reader of CSV tables: quotes, line ends, limits.
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import { csvText, readCsv, type CsvRow } from '../../api/resources/end-entities/csv.ts'

@@ -1,3 +1,4 @@
+// End entities: made, read and searched.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

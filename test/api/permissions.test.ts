@@ -1,3 +1,4 @@
+// Reading and replacing grants.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

@@ -1,3 +1,4 @@
+// PKCS#10 requests: made, read and taken apart.
 import { createPrivateKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { encodePem } from '../../pki/pem.ts'

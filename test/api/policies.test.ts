@@ -1,3 +1,4 @@
+// Policies: made, read, searched, changed and asked.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

@@ -1,3 +1,4 @@
+// The parameters of a query string.
 import { expect, test } from '@jest/globals'
 import { parametersIn } from '../../api/kernel/query.ts'
 

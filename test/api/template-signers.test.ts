@@ -1,3 +1,4 @@
+// The template signers of certificate providers.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import * as templateSigners from '../../api/resources/certificate-providers/template-signers.ts'

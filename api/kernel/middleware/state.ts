@@ -1,4 +1,4 @@
-// What the middleware of one request tell each other.
+// What the parts of the middleware pass on to each other within one request.
 import type { DefaultState } from 'koa'
 import type { Logger } from 'pino'
 import type { ApiError } from '../../../domain/failure.ts'

@@ -1,4 +1,4 @@
-// Who am I (documents 1 and 2).
+// The caller as the service knows it (documents 1 and 2).
 import { operation } from '../../kernel/operation.ts'
 import { AuthenticatedPrincipalResponseDto } from './dtos.ts'
 

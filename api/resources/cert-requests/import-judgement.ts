@@ -1,4 +1,5 @@
-// What becomes of each block of a certificate import: the one judgement of the import and of its verification (contract 10.4).
+// What becomes of each block of a certificate import: one judgement for the import and for its verification (contract
+// 10.4).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../../domain/failure.ts'
 import { checkCertificate, checkOwner } from '../../../domain/import-rules.ts'

@@ -1,4 +1,5 @@
-// The import of certificates that were issued elsewhere, and its verification without an effect (contract 10.4, docs/decisions/0007).
+// The import of certificates that were issued elsewhere, and its verification, which stores nothing (contract 10.4,
+// docs/decisions/0007).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { checkImport } from '../../../domain/import-rules.ts'
 import { storeImport } from '../../../storage/certificate-import.ts'

@@ -1,4 +1,5 @@
-// Why a principal may or may not call an operation: told by the walk that decides the call (domain/permissions.ts).
+// Whether a principal may call an operation and what decides it: judged by the walk that decides the call itself
+// (domain/permissions.ts).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { z } from 'zod'
 import { Failure } from '../../../domain/failure.ts'
