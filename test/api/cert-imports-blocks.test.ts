@@ -1,4 +1,3 @@
-// Imports block by block: whose end entity, which issuer, and what is refused of forged and odd certificates.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseCertificatePem, type CertificateDescription } from '../../pki/certificate/certificate.ts'
 import { getKeyAlgorithm } from '../../pki/keys/algorithms.ts'

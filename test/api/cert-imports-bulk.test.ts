@@ -1,4 +1,3 @@
-// Imports of many certificates at once, and of the same ones by several callers.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
 import { parseCertificatePem } from '../../pki/certificate/certificate.ts'

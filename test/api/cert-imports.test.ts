@@ -1,4 +1,3 @@
-// The import of certificates and its verification, over HTTP.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseCertificatePem } from '../../pki/certificate/certificate.ts'

@@ -1,4 +1,3 @@
-// Approving and declining certificate requests, with single and dual control.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { CertRequest } from '../../storage/rows/cert-request.ts'

@@ -1,4 +1,3 @@
-// The search of certificate requests and the list of the open ones.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { CertRequest } from '../../storage/rows/cert-request.ts'

@@ -1,4 +1,3 @@
-// Certificate requests by their PKCS#10 request, and the examination of one.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

@@ -1,4 +1,3 @@
-// Certificate requests for many end entities in one call.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { PermissionGrant } from '../../storage/rows/permission-grant.ts'

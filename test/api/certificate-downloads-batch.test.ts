@@ -1,4 +1,3 @@
-// Downloads of several certificates as a zip, and of the chain of a policy.
 import { randomUUID, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { zipOf } from '../../api/resources/certificates/artifacts.ts'

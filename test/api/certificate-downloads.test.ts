@@ -1,4 +1,3 @@
-// Downloads of a certificate, its chain, its private key and its PKCS#12.
 import { createPrivateKey, randomUUID, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

@@ -1,4 +1,3 @@
-// The list of certificates that expire soon.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

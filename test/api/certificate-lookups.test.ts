@@ -1,4 +1,3 @@
-// Certificates by fingerprint, and by issuer and serial number.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { getKeyAlgorithm } from '../../pki/keys/algorithms.ts'

@@ -1,4 +1,3 @@
-// Certificate providers: made, read, searched, changed and checked.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

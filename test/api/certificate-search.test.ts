@@ -1,4 +1,3 @@
-// The search of certificates with all its filters.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

@@ -1,4 +1,3 @@
-// Issuing the certificates of many requests in one call.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'

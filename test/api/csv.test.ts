@@ -1,4 +1,3 @@
-// The reader of CSV tables: quotes, line ends, limits.
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import { csvText, readCsv, type CsvRow } from '../../api/resources/end-entities/csv.ts'

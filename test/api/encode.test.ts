@@ -1,4 +1,3 @@
-// Long answers are written as short ones are.
 import { expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { dto, listOf, Timestamp } from '../../api/kernel/dto.ts'

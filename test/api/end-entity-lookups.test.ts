@@ -1,4 +1,3 @@
-// End entities by external id, by dataset, by PKCS#10 request and by certificate.
 import { randomUUID, sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { SubjectData } from '../../domain/end-entity-rules.ts'

@@ -1,4 +1,3 @@
-// The public enumerations.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { CertStatus, rsaKeySizes } from '../../domain/enums.ts'
 import { apiErrors } from '../../domain/failure.ts'

@@ -1,4 +1,3 @@
-// How the kernel answers failures, and what it serves beside the operations.
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ApplicationFailure } from '@temporalio/common'

@@ -1,4 +1,3 @@
-// The API's client of Temporal: starts, waits, updates and signals.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { WorkflowNotFoundError } from '@temporalio/client'

@@ -1,4 +1,3 @@
-// Which tokens are accepted, and what they tell of their subject.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { authenticateWith, factsOf } from '../../api/kernel/authentication.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'

@@ -1,4 +1,3 @@
-// How the kernel reads requests, finds rows, asks rights and answers.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { operation } from '../../api/kernel/operation.ts'

@@ -1,4 +1,3 @@
-// The explanation of permissions.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { operations } from '../../api/app.ts'

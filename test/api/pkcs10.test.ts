@@ -1,4 +1,3 @@
-// PKCS#10 requests: made, read and taken apart.
 import { createPrivateKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { encodePem } from '../../pki/pem.ts'

@@ -1,4 +1,3 @@
-// Lists of policies and end entities by missing passwords.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { EndEntity } from '../../storage/rows/end-entity.ts'

@@ -1,4 +1,3 @@
-// The parameters of a query string.
 import { expect, test } from '@jest/globals'
 import { parametersIn } from '../../api/kernel/query.ts'
 

@@ -1,4 +1,3 @@
-// Realms: made, read, listed and changed, and who can see them.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'

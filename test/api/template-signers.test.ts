@@ -1,4 +1,3 @@
-// The template signers of certificate providers.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import * as templateSigners from '../../api/resources/certificate-providers/template-signers.ts'

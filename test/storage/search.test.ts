@@ -1,4 +1,3 @@
-// The one search of all lists: pages, order, term and conditions.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { raw, type MikroORM } from '@mikro-orm/postgresql'
