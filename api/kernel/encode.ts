@@ -2,15 +2,15 @@
 import { z } from 'zod'
 import { mapYielding } from './yielding.ts'
 
-/** Fewer items than these are written at once. */
-const fewItems = 200
+/** Lists of fewer items are written at once. */
+const longListLength = 200
 
 type Members = Readonly<Record<string, unknown>>
 
 const longLists = (shape: z.ZodRawShape, value: Members) =>
   Object.entries(shape).flatMap(([name, member]) => {
     const items = value[name]
-    return member instanceof z.ZodArray && Array.isArray(items) && items.length >= fewItems
+    return member instanceof z.ZodArray && Array.isArray(items) && items.length >= longListLength
       ? [{ name, item: member.element as z.ZodType, items }]
       : []
   })

@@ -91,7 +91,7 @@ const storageFailures: Readonly<Record<string, ApiError>> = {
 /** Whether two writers met at one row; the whole operation may be tried again. */
 export const isCollision = (error: unknown): boolean => error instanceof Error && error.name === 'OptimisticLockError'
 
-/** The failure that an error stands for, or undefined when nobody expected it. */
+/** The failure that an error stands for, or undefined for the unexpected. */
 export const failureOf = (error: unknown): Failure | undefined => {
   if (error instanceof Failure) return error
   const code = error instanceof Error ? storageFailures[error.name] : undefined

@@ -134,7 +134,7 @@ export interface Declaration<T extends Types, A> {
   readonly handle: (context: Context<T>) => Awaitable<NoInfer<Answer<A>>>
 }
 
-/** What a handler gets, when nobody knows which operation it is. */
+/** What a handler gets, whichever operation it is of. */
 export type AnyContext = Surroundings & Readonly<Record<string, unknown>>
 
 /** An operation as the kernel, the documentation and the contract test see it. */

@@ -1,4 +1,4 @@
-// The caller as the service knows it (documents 1 and 2).
+// Who the caller is (contract 6.2).
 import { operation } from '../../kernel/operation.ts'
 import { AuthenticatedPrincipalResponseDto } from './dtos.ts'
 

@@ -1,4 +1,4 @@
-// The type of the caller (contract 6.7).
+// The type that answers who the caller is (contract 6.2).
 import { z } from 'zod'
 import { SecurityIdentityType } from '../../../domain/enums.ts'
 import { GlobalPermission } from '../../../domain/permission-enums.ts'

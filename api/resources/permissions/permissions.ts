@@ -42,7 +42,7 @@ const authorization = async (em: EntityManager, principalId: string, principalTy
   } as z.output<typeof PrincipalAuthorizationDto>
 }
 
-/** Besides, nobody hands out what he does not hold (contract 7.3). */
+/** Besides, only what the caller holds can be given (contract 7.3): that is asked when the grants are known. */
 const grantNeeds = (entity: EntityType) =>
   [
     {
