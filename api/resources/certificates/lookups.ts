@@ -42,8 +42,8 @@ const named = async (em: EntityManager, issuerNameDer: Buffer, serialNumber: str
 const isVerified = ({ issuerCaId }: Certificate): boolean => issuerCaId !== null && issuerCaId !== undefined
 const isIssuedHere = ({ imported }: Certificate): boolean => !imported
 
-/** The preferred ones: an import may imitate issuer and serial number, so a verified issuer wins, then what was issued here. */
-const preferred = (found: readonly Certificate[]): readonly Certificate[] =>
+/** The surest: an import may imitate issuer and serial number, so a verified issuer wins, then what was issued here. */
+const surest = (found: readonly Certificate[]): readonly Certificate[] =>
   [isVerified, isIssuedHere].reduce((left, isSure) => (left.some(isSure) ? left.filter(isSure) : left), found)
 
 export const getCertificateByIssuerDnBinAndSerialNumber = operation(
@@ -57,7 +57,7 @@ export const getCertificateByIssuerDnBinAndSerialNumber = operation(
     returns: [200, GetCertificateResponseDto],
     fails: [415],
     handle: async ({ em, caller, body: { issuerDnBin, serialNumber } }) => {
-      const [certificate, another] = preferred(await named(em, Buffer.from(issuerDnBin), serialNumber))
+      const [certificate, another] = surest(await named(em, Buffer.from(issuerDnBin), serialNumber))
       if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this issuer and serial number.')
       if (another) throw new Failure('AMBIGUOUS_RESULT', 'Several certificates have this issuer and serial number.')
       await caller.must('READ_CERTIFICATE', certificate.place)
