@@ -1,7 +1,7 @@
 // Why somebody may or may not call an operation, and who could allow it (extension; contract 7).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../../domain/failure.ts'
-import { isScoped, type Held, type Way } from '../../../domain/permissions.ts'
+import { isScoped, type Held, type Scope, type Way } from '../../../domain/permissions.ts'
 import { findPrincipals, namesAt } from '../../../storage/authorization.ts'
 import { Caller } from '../../kernel/caller.ts'
 import { Text, Uuid } from '../../kernel/dto.ts'
@@ -12,8 +12,14 @@ import { judgeCall, type Judged } from './call-verdict.ts'
 import { PermissionExplanationDto } from './explanation-dtos.ts'
 import { reasonOf, type Explained, type Known } from './wording.ts'
 
+/** The scope whose resource a way is held on, where there is one. */
+const scopeOf = (way: Way): Scope | undefined => {
+  if (way.on === 'WITHIN') return 'REALM'
+  return isScoped(way) ? way.on : undefined
+}
+
 const whereOf = (way: Way, { place, names }: Known) => {
-  const scope = way.on === 'WITHIN' ? 'REALM' : isScoped(way) ? way.on : undefined
+  const scope = scopeOf(way)
   return { scope: way.on, id: (scope && place[scope]) ?? null, name: (scope && names.get(scope)) ?? null }
 }
 
