@@ -1,4 +1,5 @@
-// The REST interface as a Koa application: every exported operation of the resources, and what surrounds them.
+// The REST interface as a Koa application and its HTTP server: every operation of the resources, and what surrounds them.
+import { createServer, type Server } from 'node:http'
 import { Router } from '@koa/router'
 import Koa, { type Middleware } from 'koa'
 import helmet from 'koa-helmet'
@@ -12,11 +13,8 @@ import { handlerOf } from './kernel/middleware/handler.ts'
 import { metrics } from './endpoints/metrics.ts'
 import { requestLog } from './kernel/middleware/request-log.ts'
 import type { State } from './kernel/middleware/state.ts'
-import type { Operation } from './kernel/operation.ts'
+import type { Operation, Operations } from './kernel/operation.ts'
 import * as resources from './resources/index.ts'
-
-/** Operations by operationId. */
-export type Operations = Readonly<Record<string, Operation>>
 
 /** Every operation of the interface. */
 export const operations: Operations = resources
@@ -39,9 +37,9 @@ const unmatched: Middleware = async (ctx, next) => {
 
 const routerOf = (all: Operations, deps: Dependencies): Router => {
   const router = new Router()
-  const surrounding = { ...deps, operations: all }
+  const running = { ...deps, operations: all }
   for (const [operationId, operation] of inOrder(all))
-    router.register(operation.path, [operation.method], handlerOf(operationId, operation, surrounding) as never)
+    router.register(operation.path, [operation.method], handlerOf(operationId, operation, running) as never)
   return router
 }
 
@@ -61,4 +59,13 @@ export const createApp = (deps: Dependencies, all: Operations = operations): Koa
   app.use(routerOf(all, deps).routes() as Middleware)
   app.on('error', (error: unknown) => deps.log.error({ err: error }, 'request broke off'))
   return app
+}
+
+/** A query of 1,000 ids (contract 12, downloadCertificatesAsZip) has 41,000 octets; Node's own limit is 16,384. */
+const maxHeaderSize = 65_536
+
+/** Makes the HTTP server of an application; it does not listen yet. */
+export const serverOf = (app: ReturnType<typeof createApp>): Server => {
+  const respond = app.callback()
+  return createServer({ maxHeaderSize }, (request, response) => void respond(request, response))
 }

@@ -79,7 +79,7 @@ const dependenciesOf = ({ orm }: Database): Dependencies => ({
   temporal: connectTemporal({ address: '127.0.0.1:1', namespace: 'none', taskQueue: 'none' }),
   authenticate: () => Promise.reject(new Error('Nobody is asked for a token here.')),
   settings: new Settings(orm.em),
-  services: { seal: new Seal(new Map([['bench', Buffer.alloc(32)]])) },
+  seal: new Seal(new Map([['bench', Buffer.alloc(32)]])),
   clock: () => new Date(),
   log: pino({ level: 'silent' }),
   baseUrl: 'http://localhost',

@@ -2,7 +2,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../domain/enums.ts'
 import type { ApiError } from '../domain/failure.ts'
-import type { PageRequest } from '../domain/search.ts'
 import { record } from './audit.ts'
 import type { CertRequest } from './rows/cert-request.ts'
 import { OrderItem } from './rows/certificate-order.ts'
@@ -76,31 +75,6 @@ export const countItems = async (em: EntityManager, orderId: string): Promise<Re
     [orderId],
   )
   return new Map(rows.map(({ status, count }) => [status, Number(count)]))
-}
-
-/** What items can be sorted by; the audit columns are those of the order and alike for all of them. */
-const sortable: Readonly<Record<string, string>> = {
-  certRequestId: 'i.cert_request_id',
-  status: 'i.status',
-  certRequestStatus: 'r.cert_request_status',
-  certificateId: `case when i.status = 'COMPLETED' then r.certificate_id end`,
-}
-
-/** The certificate request ids of one page of items; unless sorted otherwise, by position. */
-export const findItemIds = async (
-  em: EntityManager,
-  orderId: string,
-  { page, size, sort }: PageRequest,
-): Promise<string[]> => {
-  const order = sort
-    .filter(({ property }) => property in sortable)
-    .map(({ property, descending }) => `${sortable[property]} ${descending ? 'desc' : 'asc'} nulls last`)
-  const rows = await em.execute<{ id: string }[]>(
-    `select r.id from order_item i join cert_request r on r.id = i.cert_request_id where i.order_id = ?
-      order by ${[...order, 'i.position'].join(', ')} limit ? offset ?`,
-    [orderId, size, page * size],
-  )
-  return rows.map(({ id }) => id)
 }
 
 /** How many items of an order still run, all in all or between two positions. */

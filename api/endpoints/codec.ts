@@ -79,8 +79,8 @@ export const codecEndpoint = (deps: Dependencies): Middleware<State> => {
     }
     if (!holdsKey) await mustBeAdmin(ctx, deps)
     const payloads = await payloadsIn(ctx)
-    const turned = ctx.path.endsWith('decode') ? await codec.decode(payloads) : await codec.encode(payloads)
-    ctx.body = { payloads: turned.map(jsonOf) }
+    const converted = ctx.path.endsWith('decode') ? await codec.decode(payloads) : await codec.encode(payloads)
+    ctx.body = { payloads: converted.map(jsonOf) }
     return undefined
   }
 }

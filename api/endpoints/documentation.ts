@@ -3,9 +3,9 @@ import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Middleware } from 'koa'
-import type { Operations } from '../app.ts'
 import type { Dependencies } from '../kernel/dependencies.ts'
 import type { State } from '../kernel/middleware/state.ts'
+import type { Operations } from '../kernel/operation.ts'
 import { openApiOf } from './openapi.ts'
 
 const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))

@@ -1,9 +1,8 @@
-// The OpenAPI 3.1 document: written by the operations themselves, so it cannot tell something else than they do.
+// The OpenAPI 3.1 document: written by the operations themselves, so that it cannot differ from them.
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
-import type { Operations } from '../app.ts'
 import { exampleOf } from '../kernel/examples.ts'
-import type { Operation } from '../kernel/operation.ts'
+import type { Operation, Operations } from '../kernel/operation.ts'
 import { ApiExceptionResponse } from '../kernel/shared-dtos.ts'
 
 type Json = Record<string, unknown>
@@ -77,7 +76,7 @@ const tagOf = ({ path }: Operation): string => {
   return first === 'public' && second === 'enum' ? 'enumerations' : first
 }
 
-/** What the operations are about, in the order in which a newcomer meets it. */
+/** What the operations are about, in the order in which a reader needs it. */
 const topics: Readonly<Record<string, string>> = {
   realms: 'Responsibility areas that everything else belongs to',
   'certificate-providers': 'Backends that issue certificates',
@@ -167,7 +166,7 @@ const componentsOf = (paths: Record<string, Json>, items: readonly Json[]): Json
 const introduction = `Issues and manages X.509 certificates.
 
 A certificate is made in three steps: an end entity of a realm, a certificate request for it under a policy, and the
-certificate of that request. The examples are calls of one imagined office: put the ids of your own resources in.
+certificate of that request. The examples are calls to an example installation: put the ids of your own resources in.
 
 [This document](/api/openapi.json) is written by the operations themselves.`
 

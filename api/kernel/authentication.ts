@@ -7,6 +7,7 @@ const clockToleranceSeconds = 60
 const patienceMs = 5000
 const serviceAccountPrefix = 'service-account-'
 
+/** What a token must satisfy. */
 export interface TokenRules {
   /** The issuer, which is also where its discovery document is. */
   readonly issuer: string

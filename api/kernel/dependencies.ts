@@ -2,17 +2,19 @@
 import type { MikroORM } from '@mikro-orm/postgresql'
 import type { PayloadCodec } from '@temporalio/common'
 import type { Logger } from 'pino'
+import type { Seal } from '../../storage/seal.ts'
 import type { Settings } from '../../storage/settings.ts'
 import type { Authenticate } from './authentication.ts'
-import type { Services } from './services.ts'
 import type { Temporal } from './temporal.ts'
 
+/** What the API works with; operations get a part of it. */
 export interface Dependencies {
   readonly orm: MikroORM
   readonly temporal: Temporal
   readonly authenticate: Authenticate
   readonly settings: Settings
-  readonly services: Services
+  /** Opens secrets of the database, such as the private key of a certificate. */
+  readonly seal: Seal
   readonly clock: () => Date
   readonly log: Logger
   /** The codec of workflow payloads, for operators who read them in the Temporal UI. */

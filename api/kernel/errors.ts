@@ -41,13 +41,12 @@ const formats: Readonly<Record<string, string>> = {
   date: 'a date, such as 2031-01-31',
   email: 'an e-mail address',
 }
-const units: Readonly<Record<string, string>> = { string: ' characters', array: ' items' }
+const units: Readonly<Record<string, string>> = { string: 'characters', array: 'items' }
 
-const bound = (issue: Issue, word: string, limit: unknown) =>
-  `must have ${word} ${String(limit)}${units[String((issue as { origin?: string }).origin)] ?? ''}`.replace(
-    /^must have (at \w+ -?\d+)$/,
-    'must be $1',
-  )
+const bound = (issue: Issue, word: string, limit: unknown): string => {
+  const unit = units[String((issue as { origin?: string }).origin)]
+  return unit === undefined ? `must be ${word} ${String(limit)}` : `must have ${word} ${String(limit)} ${unit}`
+}
 
 const sentences: Readonly<Record<string, (issue: Issue & Record<string, unknown>) => string>> = {
   invalid_type: issue =>
@@ -92,7 +91,7 @@ const storageFailures: Readonly<Record<string, ApiError>> = {
 /** Whether two writers met at one row; the whole operation may be tried again. */
 export const isCollision = (error: unknown): boolean => error instanceof Error && error.name === 'OptimisticLockError'
 
-/** The failure that an error stands for, or undefined when nobody expected it. */
+/** The failure that an error stands for, or undefined for the unexpected. */
 export const failureOf = (error: unknown): Failure | undefined => {
   if (error instanceof Failure) return error
   const code = error instanceof Error ? storageFailures[error.name] : undefined

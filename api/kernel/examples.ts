@@ -1,7 +1,8 @@
-// What the documentation shows: the ids of one imagined office, whose calls a test sends word for word.
+// What the examples of the documentation name: the ids and certificates of an example installation. A test sends every
+// example to one.
 import type { Operation } from './operation.ts'
 
-/** The id of each resource of the imagined office, by the name of its entity. */
+/** The id of each resource of the example installation, by the name of its entity. */
 export const exampleIds = {
   Realm: '5d1f0a4e-8f4e-4b52-9a53-0f3f3f0a7c11',
   CertificateProvider: '2c9d3f10-6a0b-4f57-8d7e-1b6f0a4f7c22',
@@ -15,7 +16,7 @@ export const exampleIds = {
   CertificateOrder: 'order-8b4d2e60-7c1a-4f95-a3e8-5d0b9c6f1aaa',
 } as const
 
-/** The PKCS#10 request of the office's certificate request: P-256, CN=web-01, DNS web-01.example.org. */
+/** The PKCS#10 request of the example certificate request: P-256, CN=web-01, DNS web-01.example.org. */
 export const examplePkcs10 =
   'MIH7MIGjAgEAMBExDzANBgNVBAMMBndlYi0wMTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABFFFQiyCeneW/gHanvx8tPAQb8xsfjzSEOm7dkQ9' +
   'LDYjUIxm6bK3gDSqRZiHqRVHYwXSke9Q9Rls0iEkqrT9FJagMDAuBgkqhkiG9w0BCQ4xITAfMB0GA1UdEQQWMBSCEndlYi0wMS5leGFtcGxlLm9y' +
@@ -54,7 +55,7 @@ export interface Example {
 
 const isKnown = (name: string): name is keyof typeof exampleIds => Object.hasOwn(exampleIds, name)
 
-/** The whole example of an operation: ids in its path that load a resource are those of the office unless stated. */
+/** The whole example of an operation: ids in its path that load a resource are the known ones unless stated. */
 export const exampleOf = ({ on, example = {} }: Pick<Operation, 'on' | 'example'>): Required<Example> => {
   const loaded = Object.values(on).filter(({ part }) => part === 'params')
   const ids = loaded.map(({ member, entity: { name } }) => [member, isKnown(name) ? exampleIds[name] : ''] as const)

@@ -31,7 +31,7 @@ export const rightsOf = ({ needs }: Needy): [string, Right][] => {
 export const declaredBy = (operation: Needy & { alsoNeeds: readonly FurtherNeed[] }): ReadonlySet<Right> =>
   new Set([...rightsOf(operation).map(([, right]) => right), ...operation.alsoNeeds.map(({ right }) => right)])
 
-/** Stops a declaration without a right, or with one that has no rows: it would be asked of nobody. */
+/** Stops a declaration without a right, or with one that has no rows: it would never be asked. */
 export const mustBeAsked = (
   signature: string,
   { needs, on }: { needs: Needy['needs'] | undefined; on: Readonly<Record<string, Source>> },

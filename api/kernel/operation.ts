@@ -31,12 +31,10 @@ import { Uuid } from './dto.ts'
 import type { Right } from '../../domain/permissions.ts'
 import type { PageRequest } from '../../domain/search.ts'
 import type { Caller } from './caller.ts'
+import type { Dependencies } from './dependencies.ts'
 import type { Example } from './examples.ts'
 import { mustBeAsked, type FurtherNeed } from './needs.ts'
-import type { Services } from './services.ts'
-import type { Settings } from '../../storage/settings.ts'
 import { from, type EntityType, type Source } from './source.ts'
-import type { Temporal } from './temporal.ts'
 
 export { from }
 
@@ -78,15 +76,11 @@ type Needs<O> =
   | (O extends EntityType ? never : O extends Readonly<Record<string, Source>> ? { [K in keyof O]?: Right } : never)
 
 /** What every handler gets beside its input and rows. */
-export interface Surroundings {
+export interface Surroundings extends Pick<Dependencies, 'temporal' | 'clock' | 'settings' | 'seal'> {
   /** The EntityManager of this request; the kernel flushes it after the handler. */
   readonly em: EntityManager
-  readonly temporal: Temporal
-  readonly clock: () => Date
-  readonly settings: Settings
-  readonly services: Services
   /** The operations of the interface by operationId. */
-  readonly operations: Readonly<Record<string, Operation>>
+  readonly operations: Operations
 }
 
 type Context<D extends Types> = Surroundings &
@@ -140,7 +134,7 @@ export interface Declaration<T extends Types, A> {
   readonly handle: (context: Context<T>) => Awaitable<NoInfer<Answer<A>>>
 }
 
-/** What a handler gets, when nobody knows which operation it is. */
+/** What a handler gets, whichever operation it is of. */
 export type AnyContext = Surroundings & Readonly<Record<string, unknown>>
 
 /** An operation as the kernel, the documentation and the contract test see it. */
@@ -168,6 +162,9 @@ export interface Operation {
   readonly largeBody: boolean
   readonly handle: (context: AnyContext) => unknown
 }
+
+/** Operations by operationId. */
+export type Operations = Readonly<Record<string, Operation>>
 
 const everywhere = [400, 401, 403, 404, 405, 500]
 const publicly = [400, 404, 405, 500]

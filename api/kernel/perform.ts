@@ -7,7 +7,7 @@ import type { Dependencies } from './dependencies.ts'
 import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, Operations } from './operation.ts'
 import { load, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
@@ -81,18 +81,18 @@ const authorized = async (em: Parameters<typeof load>[0], operation: Operation, 
   return { rows, caller }
 }
 
-/** What operations are given, and which there are. */
-export interface Surrounding extends Dependencies {
-  readonly operations?: Readonly<Record<string, Operation>>
+/** What operations run with: the dependencies, and the operations of the interface. */
+export interface Running extends Dependencies {
+  readonly operations?: Operations
 }
 
-const attempt = async (operation: Operation, input: Input, deps: Surrounding): Promise<unknown> => {
+const attempt = async (operation: Operation, input: Input, deps: Running): Promise<unknown> => {
   const em = deps.orm.em.fork()
   if (input.principal) actAs(em, input.principal)
   const { rows, caller } = await authorized(em, operation, input)
   checkState(operation, rows, input)
-  const { temporal, clock, settings, services, operations = {} } = deps
-  const surroundings = { em, temporal, clock, settings, services, operations }
+  const { temporal, clock, settings, seal, operations = {} } = deps
+  const surroundings = { em, temporal, clock, settings, seal, operations }
   const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
   await em.flush()
   return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)
@@ -102,7 +102,7 @@ const mayRepeat = ({ repeatable }: Operation, { body }: Input): boolean =>
   repeatable && statedVersion(body) === undefined
 
 /** Runs an operation and answers its encoded value; a collision with another writer is tried again where that is safe. */
-export const perform = async (operation: Operation, input: Input, deps: Surrounding): Promise<unknown> => {
+export const perform = async (operation: Operation, input: Input, deps: Running): Promise<unknown> => {
   let left = mayRepeat(operation, input) ? retries : 0
   const again = async (error: unknown): Promise<unknown> => {
     if (left === 0 || !isCollision(error)) throw error

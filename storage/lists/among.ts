@@ -1,8 +1,8 @@
 // Conditions on a column whose values are found beforehand, so that the planner knows how many there are.
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
 
-/** The most values that a condition names itself; more are left to a subquery. */
-const mostNamed = 1000
+/** How many values a condition names itself; more are left to a subquery. */
+const maxNamed = 1000
 
 /** The values that a column may have: a statement that selects them as `value`. */
 export interface Values {
@@ -17,9 +17,9 @@ export const among = async (
   column: string,
   { sql, params, type }: Values,
 ): Promise<RawQueryFragment | undefined> => {
-  const rows = await em.execute<{ value: string }[]>(`${sql} limit ${mostNamed + 1}`, [...params])
+  const rows = await em.execute<{ value: string }[]>(`${sql} limit ${maxNamed + 1}`, [...params])
   if (rows.length === 0) return undefined
-  if (rows.length > mostNamed) return raw(`${column} = any(array(${sql}))`, [...params])
+  if (rows.length > maxNamed) return raw(`${column} = any(array(${sql}))`, [...params])
   return raw(`${column} = any(?::${type}[])`, [`{${rows.map(({ value }) => value).join(',')}}`])
 }
 

@@ -60,9 +60,6 @@ const whereOf = (query: CertRequestQuery) => ({
   ...(query.createdBy && { createdBy: query.createdBy }),
 })
 
-const sortable = `id realmId policyId endEntityId policyName endEntityCommonName endEntityAlias validFor keyPairMode
-  certRequestStatus certificateId requiresManualApproval dualControl emailVerifiedDate`.split(/\s+/)
-
 /** One page of the requests of a realm that satisfy the query and that this principal may read. */
 export const findCertRequests = async (
   em: EntityManager,
@@ -77,7 +74,6 @@ export const findCertRequests = async (
       await readable(em, reader),
     ],
     page: query.page,
-    sortable,
     computed: {
       orderId: `case when ${column('run_id')} like 'order-%' then ${column('run_id')} end`,
       pkcs10ReqBase64: column('pkcs10'),
@@ -98,7 +94,6 @@ export const findOpenCertRequests = async (
     where: { realmId, archived: false },
     and: [raw(open), await readable(em, reader)],
     page: { page: 0, size, sort: [] },
-    sortable: [],
   })
 
 /** The newest request of an end entity with this PKCS#10 request (DER); an archived one only when there is no other. */

@@ -44,11 +44,6 @@ export const everyCertificate = {
 
 const column = (name: string): string => `${alias}.${name}`
 
-const sortable = `id endEntityId policyId serialNumber subjectDn subjectCommonName issuerDn issuerCommonName
-  validNotBefore validNotAfter certPublicKeyAlgorithm fingerprint certRequestId realmId certPublicKeySize namedCurve
-  signatureAlgorithm issuerCaId revocationReason revocationDate imported selfSigned policyName endEntityCommonName
-  endEntityAlias`.split(/\s+/)
-
 const bounds = (name: string, from: Date | null, to: Date | null): (RawQueryFragment | undefined)[] => [
   from ? raw(`${column(name)} >= ?`, [from]) : undefined,
   to ? raw(`${column(name)} <= ?`, [to]) : undefined,
@@ -100,7 +95,6 @@ export const findCertificates = async (
       await termOf(em, query.simpleSearchTerm),
     ],
     page: query.page,
-    sortable,
     computed: {
       certStatus: statusAt(query.now),
       hasPrivateKey: `${column('private_key_id')} is not null`,

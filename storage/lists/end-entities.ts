@@ -23,10 +23,6 @@ export interface EndEntityQuery {
 
 const columns = { REALM: `${alias}.realm_id`, END_ENTITY: `${alias}.id` }
 
-const sortable = `id realmId alias commonName organization organizationalUnit country externalId email userId`.split(
-  ' ',
-)
-
 const ruledFields = [
   'commonName',
   'organization',
@@ -70,6 +66,5 @@ export const findEndEntities = async (
       await readableRows(em, 'READ_END_ENTITY', { reader, columns }),
     ],
     page: query.page,
-    sortable,
   })
 }

@@ -1,10 +1,45 @@
-// Who has a password for what, as a condition on a list (contract 12).
-import { raw, type RawQueryFragment } from '@mikro-orm/postgresql'
-import { alias } from './search.ts'
+// The lists of policies (contract 6.6 PolicySearchRequestDto, 12).
+import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
+import type { Page, PageRequest } from '../../domain/search.ts'
+import { Policy } from '../rows/policy.ts'
+import { readableRows, type Reader } from './readable-rows.ts'
+import { alias, searchPage } from './search.ts'
 
-/** A condition that keeps the policies for which an end entity has no password. */
-export const withoutPasswordOf = (endEntityId: string): RawQueryFragment =>
+/** What is looked for; null and absent members do not narrow. */
+export interface PolicyQuery {
+  readonly realmIds?: readonly string[] | undefined
+  readonly certificateProviderId?: string | undefined
+  readonly policyIds?: readonly string[] | null
+  /** Only those for which this end entity has no password. */
+  readonly withoutPasswordOf?: string
+  readonly simpleSearchTerm?: string | null
+  readonly archived?: boolean
+  readonly page: PageRequest
+}
+
+const columns = { REALM: `${alias}.realm_id`, POLICY: `${alias}.id` }
+
+const withoutPasswordOf = (endEntityId: string): RawQueryFragment =>
   raw(
     `not exists (select 1 from end_entity_password p where p.policy_id = ${alias}.id and p.end_entity_id = ?::uuid)`,
     [endEntityId],
   )
+
+const whereOf = ({ realmIds, certificateProviderId, policyIds, archived = false }: PolicyQuery) => ({
+  archived,
+  ...(realmIds && { realmId: { $in: [...realmIds] } }),
+  ...(certificateProviderId && { certificateProviderId }),
+  ...(policyIds && { id: { $in: [...policyIds] } }),
+})
+
+/** One page of the policies that satisfy the query and that this principal may read. */
+export const findPolicies = async (em: EntityManager, reader: Reader, query: PolicyQuery): Promise<Page<Policy>> =>
+  searchPage(em, Policy, {
+    where: whereOf(query),
+    and: [
+      query.withoutPasswordOf ? withoutPasswordOf(query.withoutPasswordOf) : undefined,
+      await readableRows(em, 'READ_POLICY', { reader, columns }),
+    ],
+    term: { text: query.simpleSearchTerm, in: [`${alias}.name`, `${alias}.description`] },
+    page: query.page,
+  })

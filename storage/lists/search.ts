@@ -7,8 +7,7 @@ import {
   type QBFilterQuery,
   type RawQueryFragment,
 } from '@mikro-orm/postgresql'
-import { Failure } from '../../domain/failure.ts'
-import { pageOf, type Page, type PageRequest } from '../../domain/search.ts'
+import { pageOf, type Page, type PageRequest, type Sort } from '../../domain/search.ts'
 
 /** The alias of the listed table in raw conditions. */
 export const alias = 'e0'
@@ -21,14 +20,12 @@ export interface Search<T> {
   readonly and?: readonly (RawQueryFragment | undefined)[]
   /** The free text, and the SQL expressions that it is looked for in. */
   readonly term?: { readonly text: string | null | undefined; readonly in: readonly string[] }
+  /** The part that is wanted; its order names properties that the caller of the list has checked. */
   readonly page: PageRequest
-  /** Properties of the item type that `sort` may name beside the audit columns. */
-  readonly sortable: readonly string[]
-  /** SQL expressions of sortable properties that are no columns. */
+  /** SQL expressions of properties that a list can be sorted by and that are no columns. */
   readonly computed?: Readonly<Record<string, string>>
 }
 
-const auditColumns = ['createdDate', 'createdBy', 'lastModifiedDate']
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** A text as a pattern of `ilike` that finds it anywhere. */
@@ -54,18 +51,25 @@ const termCondition = ({
   return raw(`(${[...clauses, `${alias}.id = ?::uuid`].join(' or ')})`, [...values, wanted])
 }
 
-const orderOf = ({ page: { sort }, sortable, computed = {} }: Search<never>): Record<string, string>[] => {
-  const known = [...sortable, ...Object.keys(computed), ...auditColumns]
-  const order = sort.map(({ property, descending }) => {
-    const name = property.replace(/^metadata\./, '')
-    if (!known.includes(name))
-      throw new Failure('INVALID_REQUEST', `The list cannot be sorted by ${property}.`, [
-        { field: 'sort', message: `One of: ${known.join(', ')}` },
-      ])
-    const expression = computed[name]
-    return { [expression === undefined ? name : raw(expression)]: descending ? 'desc nulls last' : 'asc nulls last' }
-  })
-  return [...(order.length > 0 ? order : [{ createdDate: 'desc' }]), { id: 'asc' }]
+type Order = Record<string, string>[]
+
+const newestFirst: Order = [{ createdDate: 'desc' }]
+
+const orderOf = <T extends object>(
+  em: EntityManager,
+  entity: EntityClass<T>,
+  { page: { sort }, computed = {} }: Search<T>,
+): Order => {
+  const columns: object = em.getMetadata(entity).properties
+  const expressionOf = ({ property }: Sort) => {
+    const expression = Object.hasOwn(computed, property) ? computed[property] : undefined
+    if (expression !== undefined) return raw(expression)
+    if (Object.hasOwn(columns, property)) return property
+    // What callers may name is checked before: see sortableBy of the API.
+    throw new Error(`${entity.name} cannot be sorted by ${property}: it is neither a column nor computed.`)
+  }
+  const order = sort.map(one => ({ [expressionOf(one)]: one.descending ? 'desc nulls last' : 'asc nulls last' }))
+  return [...(order.length > 0 ? order : newestFirst), { id: 'asc' }]
 }
 
 /** The number of all rows, where the page itself tells it: it is the last one. */
@@ -85,7 +89,7 @@ export const searchPage = async <T extends object>(
     .where(where as QBFilterQuery<T>)
   for (const condition of [...and, term && termCondition(term)])
     if (condition) query.andWhere(condition.sql, [...condition.params])
-  query.orderBy(orderOf(search as Search<never>) as never).limit(page.size, page.page * page.size)
+  query.orderBy(orderOf(em, entity, search) as never).limit(page.size, page.page * page.size)
   const rows = (await query.getResult()) as unknown as T[]
   return pageOf(rows, totalOf(page, rows.length) ?? (await query.getCount()), page)
 }

@@ -13,37 +13,37 @@ import { CertificateOrder } from '../../storage/rows/certificate-order.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { User } from '../../storage/rows/user.ts'
-import type { ApiCaller, GrantWishes, Reply } from '../support/api.ts'
+import type { ApiCaller, GrantsByScope, Reply } from '../support/api.ts'
 import { matrix, type Need, type Row } from '../support/authorization-matrix.ts'
-import { openOffice, type Office } from '../support/office.ts'
+import { startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
 import { makeCertificate, makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 
 type On = Scope | 'GLOBAL'
-/** One permission of the office. */
+/** One permission on a resource of the examples. */
 type Held = readonly [On, string]
 
-let office: Office
+let installation: ExampleInstallation
 let certificate: Certificate
 let tried = 0
-/** Whether the office is no longer as it was. */
+/** Whether the installation is no longer as it was. */
 let changed = true
-/** Who was made since the office was restored, which would forget them. */
+/** The principals made since the installation was restored, which would forget them. */
 const people = new Map<string, Promise<ApiCaller>>()
 const names = Object.keys(scopes) as Scope[]
 
 beforeAll(async () => {
-  office = await openOffice()
-  certificate = await office.service.em().findOneOrFail(Certificate, exampleIds.Certificate)
+  installation = await startExampleInstallation()
+  certificate = await installation.service.em().findOneOrFail(Certificate, exampleIds.Certificate)
 })
 beforeEach(async () => {
   if (!changed) return
-  await office.restore()
+  await installation.restore()
   people.clear()
   changed = false
 })
 afterAll(async () => {
   process.stdout.write(`${tried} calls of ${mounted.length} rows tried who may do what\n`)
-  await office.stop()
+  await installation.stop()
 })
 
 const isHere = (row: Row): boolean => operations[row.operation] !== undefined
@@ -84,8 +84,8 @@ const call = async (caller: ApiCaller, row: Row): Promise<Reply> => {
   return reply
 }
 
-const prepare = async ({ office: state }: Row): Promise<void> => {
-  const em = office.service.em()
+const prepare = async ({ state }: Row): Promise<void> => {
+  const em = installation.service.em()
   changed ||= state !== undefined
   const waits = { certRequestStatus: 'PENDING_APPROVAL', requiresManualApproval: true } as const
   if (state === 'WAITS_FOR_APPROVAL') await em.nativeUpdate(CertRequest, exampleIds.CertRequest, waits)
@@ -126,12 +126,12 @@ const once = (who: string, make: () => Promise<ApiCaller>): Promise<ApiCaller> =
 const newUser = (held: readonly Held[], row: Row) => {
   const of = (on: On): string[] => held.filter(([scope]) => scope === on).map(([, permission]) => permission)
   const scoped = names.filter(on => of(on).length > 0).map(on => [on, { [idOf(on, row)]: of(on) }])
-  return office.service.user({ GLOBAL: of('GLOBAL'), ...Object.fromEntries(scoped) } as GrantWishes)
+  return installation.service.user({ GLOBAL: of('GLOBAL'), ...Object.fromEntries(scoped) } as GrantsByScope)
 }
 
 const holding = (held: readonly Held[], row: Row): Promise<ApiCaller> =>
   once(JSON.stringify([held, row.ofCertificate]), () => newUser(held, row))
-const nobody = (): Promise<ApiCaller> => once('nobody', () => office.service.user())
+const nobody = (): Promise<ApiCaller> => once('nobody', () => installation.service.user())
 
 /** REALMS_FULL_READ is FULL_READ on every realm (contract 7.1). */
 const waysOf = (need: Need): Held[] => {
@@ -171,32 +171,34 @@ const everyPermission: readonly Held[] = [
 const allBut = (need: Need): readonly Held[] => everyPermission.filter(held => !serves(need, [held]))
 
 /** Who holds everything, but in another realm. */
-const newStranger = async () => {
-  const em = office.service.em()
+const newOutsider = async () => {
+  const em = installation.service.em()
   const realm = await makeRealm(em)
   const policy = await makePolicy(em, realm)
   const endEntity = await makeEndEntity(em, realm)
   const { id, certRequestId } = await makeCertificate(em, policy, { endEntity })
   const ids = [realm.id, policy.id, endEntity.id, certRequestId ?? '', id]
   const all = names.map((on, index) => [on, { [ids[index] ?? '']: Object.keys(scopes[on]) }])
-  return office.service.user(Object.fromEntries(all) as GrantWishes)
+  return installation.service.user(Object.fromEntries(all) as GrantsByScope)
 }
 
 const newDisabled = async (entity: typeof User | typeof ApiClient) => {
-  const make = entity === User ? office.service.user : office.service.apiClient
+  const make = entity === User ? installation.service.user : installation.service.apiClient
   const { id, ...caller } = await make({ GLOBAL: ['ADMIN'] })
-  await office.service.em().nativeUpdate(entity as EntityName<{ id: string; enabled: boolean }>, id, { enabled: false })
+  await installation.service
+    .em()
+    .nativeUpdate(entity as EntityName<{ id: string; enabled: boolean }>, id, { enabled: false })
   return caller
 }
 
-const stranger = (): Promise<ApiCaller> => once('stranger', newStranger)
+const outsider = (): Promise<ApiCaller> => once('outsider', newOutsider)
 const disabled = (entity: typeof User | typeof ApiClient): Promise<ApiCaller> =>
   once(`disabled ${entity.name}`, () => newDisabled(entity))
 
 /** Callers whom nobody knows: the administrator, but for one fault of the token. */
 const unknown = async (): Promise<[string, ApiCaller][]> => {
-  const { as, issuer, anonymous } = office.service
-  const claims = { sub: office.admin.subject }
+  const { as, issuer, anonymous } = installation.service
+  const claims = { sub: installation.admin.subject }
   return [
     ['no token', anonymous],
     ['an expired token', as(await issuer.token({ claims, expiresIn: -61 }))],
@@ -212,11 +214,11 @@ const unknown = async (): Promise<[string, ApiCaller][]> => {
 const made = { CertRequest, Certificate, CertificateOrder } as const
 /** Who made what a need speaks of, or is whom it speaks of, and holds but what serves the other needs. */
 const inPerson = async (need: Need, row: Row, held = complete([], need, row)): Promise<ApiCaller> => {
-  if (need.self) return office[need.self]
+  if (need.self) return installation[need.self]
   const user = await newUser(held, row)
   const kind = need.creatorOf ?? 'CertRequest'
   const entity: EntityName<{ id: string; createdBy: string }> = made[kind] as never
-  await office.service.em().nativeUpdate(entity, { id: exampleIds[kind] }, { createdBy: user.id })
+  await installation.service.em().nativeUpdate(entity, { id: exampleIds[kind] }, { createdBy: user.id })
   changed = true
   return user
 }
@@ -227,9 +229,9 @@ test('every mounted operation has a row', () => {
 })
 
 test('without their faults the tokens are good', async () => {
-  const token = await office.service.issuer.token({ claims: { sub: office.admin.subject } })
-  const { body } = await office.service.as(token).get('/api/v1/authenticated-principal')
-  expect([body.id, body.globalPermissions]).toEqual([office.admin.id, ['ADMIN']])
+  const token = await installation.service.issuer.token({ claims: { sub: installation.admin.subject } })
+  const { body } = await installation.service.as(token).get('/api/v1/authenticated-principal')
+  expect([body.id, body.globalPermissions]).toEqual([installation.admin.id, ['ADMIN']])
 })
 
 test.each(closed)('%s asks for a good token', async (_, row) => {
@@ -247,7 +249,7 @@ test.each(mounted.filter(([, { needs }]) => !needs))('%s is answered whatever th
 })
 
 test.each(opened)('%s takes a good token, and nothing more', async (_, row) => {
-  for (const caller of [await nobody(), await stranger(), office.admin])
+  for (const caller of [await nobody(), await outsider(), installation.admin])
     expect((await call(caller, row)).status).toBe(mountedAs(row).status)
 })
 
@@ -260,7 +262,7 @@ describe.each(guarded)('%s', (_, row) => {
   test('is refused without a right', async () => expectWithout(await call(await nobody(), row), row, first))
 
   test(`is ${isAnywhere ? 'allowed' : 'refused'} with every right in another realm`, async () => {
-    const reply = await call(await stranger(), row)
+    const reply = await call(await outsider(), row)
     if (isAnywhere) expect([reply.status, lets(reply, row)]).toEqual([row.status ?? mountedAs(row).status, true])
     else expectWithout(reply, row, first)
   })
@@ -280,7 +282,7 @@ describe.each(guarded)('%s', (_, row) => {
       const again = await call(await holding(held, row), row)
       expect([held, again.status, lets(again, row)]).toEqual([held, again.status, true])
     }
-    const again = await call(office.client, row)
+    const again = await call(installation.client, row)
     expect(['an API client', again.status, lets(again, row)]).toEqual(['an API client', again.status, true])
   })
 })

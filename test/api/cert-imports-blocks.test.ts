@@ -7,22 +7,22 @@ import { Ca } from '../../storage/rows/ca.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
-import { bring, newHost, openDesk, rehearse, verdictOn, type Desk } from '../support/importing.ts'
+import { importPem, newHost, prepareImports, verifyPem, verdictOn, type ImportSetup } from '../support/importing.ts'
 import { factsOf, issueFor, refusalOf } from '../support/issuing.ts'
 import { startService, type Scene, type Service } from '../support/service.ts'
-import { makeStranger, signStrange, strangeKey } from '../support/strangers.ts'
+import { makeForeignCertificate, signForeign, newForeignKey } from '../support/foreign-certificates.ts'
 
 const bench = new Workbench()
 let service: Service
 let scene: Scene
-let desk: Desk
-const leaf: Desk['leaf'] = (...wishes) => desk.leaf(...wishes)
-const sceneWith: Desk['sceneWith'] = members => desk.sceneWith(members)
+let importing: ImportSetup
+const leaf: ImportSetup['leaf'] = (...options) => importing.leaf(...options)
+const sceneWith: ImportSetup['sceneWith'] = members => importing.sceneWith(members)
 
 beforeAll(async () => {
   service = await startService()
-  desk = await openDesk(service, bench)
-  scene = desk.scene
+  importing = await prepareImports(service, bench)
+  scene = importing.scene
 })
 afterAll(async () => {
   await service.stop()
@@ -34,16 +34,16 @@ describe('by block', () => {
     [
       'self-signed',
       {},
-      async () => (await makeStranger(bench, { subject: `/CN=${newHost()}` })).pem,
+      async () => (await makeForeignCertificate(bench, { subject: `/CN=${newHost()}` })).pem,
       'SELF_SIGNED_NOT_ALLOWED',
     ],
     [
       'self-signed where allowed',
       { selfSignedAllowed: true },
-      async () => (await makeStranger(bench, { subject: `/CN=${newHost()}` })).pem,
+      async () => (await makeForeignCertificate(bench, { subject: `/CN=${newHost()}` })).pem,
       null,
     ],
-    ['a CA that issued nothing here', { selfSignedAllowed: true }, () => desk.root.pem, null],
+    ['a CA that issued nothing here', { selfSignedAllowed: true }, () => importing.root.pem, null],
     [
       'no e-mail address under EMAIL',
       { endEntityStrategy: 'EMAIL' },
@@ -95,7 +95,7 @@ describe('by block', () => {
     await openssl('genpkey', '-algorithm', 'X25519', '-out', key)
     const publicKey = await openssl('pkey', '-in', key, '-pubout')
     const file = await bench.file(publicKey.output)
-    const by = ['-CA', desk.issuing.certificateFile, '-CAkey', desk.issuing.keyFile]
+    const by = ['-CA', importing.issuing.certificateFile, '-CAkey', importing.issuing.keyFile]
     const made = await openssl('x509', '-new', '-force_pubkey', file, '-subj', `/CN=${newHost()}`, ...by)
     expect(await verdictOn(scene, made.output.toString())).toBe('CRYPTO_RESTRICTION_VIOLATION')
   })
@@ -103,12 +103,12 @@ describe('by block', () => {
   test('what the end entity breaks, and what the certificate holds against the rules', async () => {
     const rules = [
       { property: 'EMAIL', requirement: 'REQUIRED' },
-      { property: 'DOMAIN', requirement: 'OPTIONAL', pattern: '.+\\.strange\\.example' },
+      { property: 'DOMAIN', requirement: 'OPTIONAL', pattern: '.+\\.foreign\\.example' },
     ]
     const at = await sceneWith({ endEntityRules: rules })
     const endEntityId = await at.newEndEntity({ commonName: newHost(), email: 'a@b.example' })
     const bare = await at.newEndEntity({ commonName: newHost() })
-    const [good, odd] = [await leaf({ names: 'DNS:a.strange.example' }), await leaf({ names: 'DNS:a.example' })]
+    const [good, odd] = [await leaf({ names: 'DNS:a.foreign.example' }), await leaf({ names: 'DNS:a.example' })]
     expect(await verdictOn(at, odd.pem, { endEntityId })).toBe('END_ENTITY_RULE_VIOLATION')
     expect(await verdictOn(at, good.pem, { endEntityId: bare })).toBe('END_ENTITY_RULE_VIOLATION')
     expect(await verdictOn(at, good.pem, { endEntityId })).toBe(null)
@@ -129,7 +129,7 @@ describe('by block', () => {
     await service.em().nativeUpdate(EndEntity, { id: endEntityId }, { userId: scene.owner.id })
     const { pem } = await leaf({}, name)
     expect(await verdictOn(scene, pem)).toBe('VALIDATION_FAILED')
-    expect(refusalOf(await bring(scene, pem, { endEntityId }))).toEqual([422, 'VALIDATION_FAILED'])
+    expect(refusalOf(await importPem(scene, pem, { endEntityId }))).toEqual([422, 'VALIDATION_FAILED'])
   })
 
   test.each<[string, (input: { der: Buffer; spki: Buffer }) => Buffer]>([
@@ -141,10 +141,10 @@ describe('by block', () => {
     ['a serial number without end', ({ der }) => der],
   ])('what cannot be stored is unreadable: %s', async (what, spoil) => {
     const serialNumber = what.startsWith('a serial') ? 'ab'.repeat(40) : '1234'
-    const pem = await signStrange(strangeKey(), `nul-${'x'.repeat(16)}`, { serialNumber })
+    const pem = await signForeign(newForeignKey(), `nul-${'x'.repeat(16)}`, { serialNumber })
     const { der } = parseCertificatePem(pem)
     const spoilt = encodePem('CERTIFICATE', spoil({ der, spki: der }))
-    expect(refusalOf(await bring(scene, spoilt))).toEqual([422, 'INVALID_CERTIFICATE'])
+    expect(refusalOf(await importPem(scene, spoilt))).toEqual([422, 'INVALID_CERTIFICATE'])
   })
 })
 
@@ -167,33 +167,37 @@ describe('issuers', () => {
   test('a certificate with issuer and serial number of one of ours, but another key, is a forgery', async () => {
     const { serialNumber } = await issueFor(scene)
     const issuer = claiming(await ourCa())
-    const pem = await signStrange(strangeKey(), newHost(), { issuer, serialNumber })
+    const pem = await signForeign(newForeignKey(), newHost(), { issuer, serialNumber })
     expect(await verdictOn(scene, pem)).toBe('INVALID_CERTIFICATE')
   })
 
   test('a CA that poses as ours becomes no record, and what it issued is a forgery', async () => {
     const ours = await ourCa()
     const extension = `subjectKeyIdentifier=${ours.ski?.toString('hex').replace(/..(?=.)/g, '$&:')}`
-    const poser = await makeStranger(bench, { subject: `/CN=${ours.subjectCommonName}`, isCa: true, extension })
+    const poser = await makeForeignCertificate(bench, {
+      subject: `/CN=${ours.subjectCommonName}`,
+      isCa: true,
+      extension,
+    })
     const { subjectNameDer, ski, fingerprint } = parseCertificatePem(poser.pem)
     expect([subjectNameDer, ski]).toEqual([ours.subjectNameDer, ours.ski])
-    const { body } = await bring(scene, poser.pem + (await leaf({ issuer: poser })).pem)
+    const { body } = await importPem(scene, poser.pem + (await leaf({ issuer: poser })).pem)
     expect(codesOf(body)).toEqual(['INVALID_CERTIFICATE', 'INVALID_CERTIFICATE'])
     expect(await service.em().count(Ca, { fingerprint })).toBe(0)
   })
 
   test('a chain becomes CA records that nobody trusts, linked from the certificate to the root', async () => {
-    const own = await makeStranger(bench, { subject: '/CN=Chain Root', isCa: true })
-    const below = await makeStranger(bench, { subject: '/CN=Chain CA', isCa: true, issuer: own })
+    const own = await makeForeignCertificate(bench, { subject: '/CN=Chain Root', isCa: true })
+    const below = await makeForeignCertificate(bench, { subject: '/CN=Chain CA', isCa: true, issuer: own })
     const { pem } = await leaf({ issuer: below })
-    const told = await rehearse(scene, pem + below.pem + own.pem)
+    const told = await verifyPem(scene, pem + below.pem + own.pem)
     expect(told.body).toMatchObject({ total: 3, importable: 1 })
     expect(told.body.results).toMatchObject([
       { importable: true, issuerKnown: true },
       { importable: false, issuerKnown: true, apiError: null, message: expect.stringContaining('CA record') },
       { importable: false, issuerKnown: false, selfSigned: true, message: expect.stringContaining('CA record') },
     ])
-    const { body } = await bring(scene, pem + below.pem + own.pem)
+    const { body } = await importPem(scene, pem + below.pem + own.pem)
     expect(body).toMatchObject({ total: 3, errors: [], alreadyKnownCertificateIds: [] })
     expect(body.importedCertificates).toHaveLength(1)
     const [{ id }] = body.importedCertificates
@@ -206,7 +210,7 @@ describe('issuers', () => {
     expect(chain.body.pemCertificate).toBe(pem + below.pem + own.pem)
     expect(await factsOf(service, ca.id)).toEqual(['ENTITY_CREATED'])
     const later = await leaf({ issuer: below })
-    const next = (await bring(scene, later.pem + below.pem)).body
+    const next = (await importPem(scene, later.pem + below.pem)).body
     expect(next).toMatchObject({ total: 2, errors: [], importedCertificates: [{ issuerDn: 'CN=Chain CA' }] })
     expect(await service.em().count(Ca, { subjectDn: 'CN=Chain CA' })).toBe(1)
   })

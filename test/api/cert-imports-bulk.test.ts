@@ -9,7 +9,7 @@ import { makePolicy, makeRealm } from '../support/records.ts'
 import { startApi, type Api } from '../support/api.ts'
 import { nameDer } from '../pki/hierarchy.ts'
 import { importPath } from '../support/importing.ts'
-import { signStrange, strangeKey } from '../support/strangers.ts'
+import { signForeign, newForeignKey } from '../support/foreign-certificates.ts'
 
 let api: Api
 beforeAll(async () => {
@@ -23,29 +23,29 @@ const scene = async () => {
   const policy = await makePolicy(api.em(), realm, { certificateImportAllowed: true })
   const rights = { REALM: { [realm.id]: ['ENDENTITIES_CREATE'] }, POLICY: { [policy.id]: ['CERTS_CREATE'] } }
   const user = await api.user(rights)
-  const bring = (pemCertificates: string, end = '') =>
+  const importPem = (pemCertificates: string, end = '') =>
     user.post(`${importPath}${end}`, { policyId: policy.id, pemCertificates })
-  return { realm, bring, user }
+  return { realm, importPem, user }
 }
 
 const makeMany = async (count: number): Promise<string> => {
-  const key = strangeKey()
-  const root = await signStrange(key, '', {
+  const key = newForeignKey()
+  const root = await signForeign(key, '', {
     subjectDer: nameDer({ commonName: 'A CA that nobody knows' }),
     template: internalTemplates.ROOT_CA,
   })
   const names = Array.from({ length: count }, (_, index) => `device-${index}.bulk.example`)
   const pems: string[] = [root]
-  for (const name of names) pems.push(await signStrange(key, name))
+  for (const name of names) pems.push(await signForeign(key, name))
   return pems.join('')
 }
 
 test(`an import of ${some} certificates is one call, during which others are served`, async () => {
-  const { realm, bring, user } = await scene()
+  const { realm, importPem, user } = await scene()
   const pem = await makeMany(some - 1)
   const progress = { running: true }
   let served = 0
-  const importing = bring(pem).finally(() => (progress.running = false))
+  const importing = importPem(pem).finally(() => (progress.running = false))
   while (progress.running) {
     expect((await user.get(`/api/v1/realms/${realm.id}`)).status).toBe(200)
     served += 1
@@ -58,7 +58,7 @@ test(`an import of ${some} certificates is one call, during which others are ser
   expect(await api.em().count(Certificate, { realmId: realm.id, imported: true })).toBe(some - 1)
   expect(await api.em().count(EndEntity, { realmId: realm.id })).toBe(some - 1)
   expect(await api.em().count(Certificate, { realmId: realm.id, issuerCaId: null })).toBe(0)
-  const again = (await bring(pem)).body
+  const again = (await importPem(pem)).body
   expect(again.importedCertificates).toEqual([])
   expect(again.alreadyKnownCertificateIds).toHaveLength(some - 1)
 })
@@ -66,7 +66,7 @@ test(`an import of ${some} certificates is one call, during which others are ser
 test('of imports of the same certificates at once, in one realm and in others, each is made by one', async () => {
   const [here, there] = [await scene(), await scene()]
   const pem = await makeMany(20)
-  const replies = await Promise.all([here, here, there, here, there].map(({ bring }) => bring(pem)))
+  const replies = await Promise.all([here, here, there, here, there].map(({ importPem }) => importPem(pem)))
   expect(replies.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201])
   const made = replies.map(({ body }) => body.importedCertificates.length)
   expect(made.toSorted((one, other) => one - other)).toEqual([0, 0, 0, 0, 20])

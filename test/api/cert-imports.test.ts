@@ -10,31 +10,31 @@ import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { Workbench } from '../pki/openssl.ts'
 import {
-  bring,
+  importPem,
   garbage,
   importPath,
   newHost,
-  openDesk,
-  rehearse,
+  prepareImports,
+  verifyPem,
   verdictOn,
-  wish,
-  type Desk,
+  importBody,
+  type ImportSetup,
 } from '../support/importing.ts'
 import { factsOf, refusalOf } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
-import { signStrange, strangeKey } from '../support/strangers.ts'
+import { signForeign, newForeignKey } from '../support/foreign-certificates.ts'
 
 const bench = new Workbench()
 let service: Service
 let scene: Scene
-let desk: Desk
-const leaf: Desk['leaf'] = (...wishes) => desk.leaf(...wishes)
-const sceneWith: Desk['sceneWith'] = members => desk.sceneWith(members)
+let importing: ImportSetup
+const leaf: ImportSetup['leaf'] = (...options) => importing.leaf(...options)
+const sceneWith: ImportSetup['sceneWith'] = members => importing.sceneWith(members)
 
 beforeAll(async () => {
   service = await startService()
-  desk = await openDesk(service, bench)
-  scene = desk.scene
+  importing = await prepareImports(service, bench)
+  scene = importing.scene
 })
 afterAll(async () => {
   await service.stop()
@@ -42,10 +42,10 @@ afterAll(async () => {
 })
 
 describe('importCertificates', () => {
-  test('makes certificate, request and end entity of a stranger, gives their grants and records them', async () => {
-    const names = 'DNS:WWW.strange.example,IP:2001:db8:0:0::1,email:Ops@Strange.Example'
+  test('makes the record of a foreign certificate, its request and end entity, gives their grants and records them', async () => {
+    const names = 'DNS:WWW.foreign.example,IP:2001:db8:0:0::1,email:Ops@Foreign.Example'
     const { pem } = await leaf({ names })
-    const { status, body } = await bring(scene, pem)
+    const { status, body } = await importPem(scene, pem)
     expect(status).toBe(201)
     expect(body).toMatchObject({ total: 1, alreadyKnownCertificateIds: [], errors: [] })
     const [made] = body.importedCertificates
@@ -59,8 +59,8 @@ describe('importCertificates', () => {
     expect(request.body).toMatchObject({ certRequestStatus: 'ISSUED', keyPairMode: 'PUBLIC_KEY', publicKeyBase64 })
     expect(request.body).toMatchObject({ validFor: null, certificateId: made.id, endEntityId: made.endEntityId })
     const owner = await scene.owner.get(`/api/v1/end-entities/${made.endEntityId}`)
-    expect(owner.body).toMatchObject({ country: 'DE', organization: 'Strangers', email: 'Ops@strange.example' })
-    expect(owner.body).toMatchObject({ domains: ['www.strange.example'], ips: ['2001:db8::1'], alias: null })
+    expect(owner.body).toMatchObject({ country: 'DE', organization: 'Foreign', email: 'Ops@foreign.example' })
+    expect(owner.body).toMatchObject({ domains: ['www.foreign.example'], ips: ['2001:db8::1'], alias: null })
     expect(await factsOf(service, made.id)).toEqual(['CERTIFICATE_IMPORTED'])
     expect(await factsOf(service, made.certRequestId)).toEqual(['CERT_REQUEST_CREATED'])
     expect(await factsOf(service, made.endEntityId)).toEqual(['ENTITY_CREATED'])
@@ -73,7 +73,7 @@ describe('importCertificates', () => {
 
   test('what was imported is found and downloaded, and has no more to be approved, issued or kept secret', async () => {
     const { pem } = await leaf()
-    const [made] = (await bring(scene, pem)).body.importedCertificates
+    const [made] = (await importPem(scene, pem)).body.importedCertificates
     const found = await scene.owner.post('/api/v1/certificates/search', { simpleSearchTerm: made.fingerprint })
     expect(found.body.content.map(({ id }: { id: string }) => id)).toEqual([made.id])
     const file = await scene.owner.get(`/api/v1/certificates/${made.id}/download`)
@@ -98,21 +98,21 @@ describe('importCertificates', () => {
     ],
   ])('takes keys of %s, whatever the restrictions of the policy', async (_, key, facts) => {
     const strict = await sceneWith({ cryptoRestrictions: { allowedCryptoAlgorithms: ['EC'] } })
-    const [made] = (await bring(strict, (await leaf({ key })).pem)).body.importedCertificates
+    const [made] = (await importPem(strict, (await leaf({ key })).pem)).body.importedCertificates
     expect((await strict.owner.get(`/api/v1/certificates/${made.id}`)).body).toMatchObject(facts)
   })
 
   test('an import past its end is expired', async () => {
     const validity = { notBefore: new Date('2020-01-01T00:00:00Z'), notAfter: new Date('2021-01-01T00:00:00Z') }
-    const { body } = await bring(scene, await signStrange(strangeKey(), newHost(), { validity }))
+    const { body } = await importPem(scene, await signForeign(newForeignKey(), newHost(), { validity }))
     expect(body.importedCertificates).toMatchObject([{ certStatus: 'EXPIRED' }])
   })
 
   test('keeps no private key and says nothing of it', async () => {
     const { pem } = await leaf()
-    const secret = encodePem('PRIVATE KEY', strangeKey().export({ type: 'pkcs8', format: 'der' }))
+    const secret = encodePem('PRIVATE KEY', newForeignKey().export({ type: 'pkcs8', format: 'der' }))
     const disguised = secret.replaceAll('PRIVATE KEY', 'CERTIFICATE')
-    const { body } = await bring(scene, secret + pem + disguised)
+    const { body } = await importPem(scene, secret + pem + disguised)
     expect(body.errors).toEqual(
       [0, 2].map(index => ({
         id: null,
@@ -122,38 +122,38 @@ describe('importCertificates', () => {
       })),
     )
     expect(body.importedCertificates).toHaveLength(1)
-    expect(refusalOf(await bring(scene, secret))).toEqual([422, 'INVALID_CERTIFICATE'])
+    expect(refusalOf(await importPem(scene, secret))).toEqual([422, 'INVALID_CERTIFICATE'])
   })
 
   test('a certificate that comes twice is once imported and then known', async () => {
     const { pem } = await leaf()
-    const first = (await bring(scene, pem + pem)).body
+    const first = (await importPem(scene, pem + pem)).body
     const [{ id }] = first.importedCertificates
     expect(first).toMatchObject({ total: 2, alreadyKnownCertificateIds: [id], errors: [] })
-    const again = (await bring(scene, pem)).body
+    const again = (await importPem(scene, pem)).body
     expect(again).toEqual({ total: 1, importedCertificates: [], alreadyKnownCertificateIds: [id], errors: [] })
     expect(await verdictOn(await sceneWith({}), pem)).toBe('ALREADY_EXISTS')
   })
 
   test('certificates with one lookup key go to one end entity, that of the realm where there is one', async () => {
-    const [one, other] = [await leaf({}, 'Twin.strange.example'), await leaf({}, 'twin.STRANGE.example')]
-    const [first, second] = (await bring(scene, one.pem + other.pem)).body.importedCertificates
+    const [one, other] = [await leaf({}, 'Twin.foreign.example'), await leaf({}, 'twin.FOREIGN.example')]
+    const [first, second] = (await importPem(scene, one.pem + other.pem)).body.importedCertificates
     expect(second.endEntityId).toBe(first.endEntityId)
-    const third = (await bring(scene, (await leaf({}, 'TWIN.strange.example')).pem)).body.importedCertificates[0]
+    const third = (await importPem(scene, (await leaf({}, 'TWIN.foreign.example')).pem)).body.importedCertificates[0]
     expect(third.endEntityId).toBe(first.endEntityId)
   })
 
   test('each certificate under strategy UUID makes an end entity of its own', async () => {
     const at = await sceneWith({ endEntityStrategy: 'UUID' })
     const name = newHost()
-    const { body } = await bring(at, (await leaf({}, name)).pem + (await leaf({}, name)).pem)
+    const { body } = await importPem(at, (await leaf({}, name)).pem + (await leaf({}, name)).pem)
     const owners = body.importedCertificates.map(({ endEntityId }: { endEntityId: string }) => endEntityId)
     expect(new Set(owners).size).toBe(2)
   })
 
   test('all certificates go to the end entity that is named', async () => {
     const endEntityId = await scene.newEndEntity()
-    const { body } = await bring(scene, (await leaf()).pem + (await leaf()).pem, { endEntityId })
+    const { body } = await importPem(scene, (await leaf()).pem + (await leaf()).pem, { endEntityId })
     expect(body.importedCertificates).toMatchObject([{ endEntityId }, { endEntityId }])
   })
 })
@@ -163,7 +163,7 @@ describe('the whole', () => {
   const sendTo =
     (url: string) =>
     (at: Scene, pem: string, members: object = {}) =>
-      at.owner.post(url, wish(at, pem, members))
+      at.owner.post(url, importBody(at, pem, members))
 
   test.each(both)('%s asks for a token', async url => {
     expect((await service.anonymous.post(url, {})).status).toBe(401)
@@ -191,7 +191,7 @@ describe('the whole', () => {
     expect(refusalOf(await sendTo(url)(await makeScene(service), pem))).toEqual([422, 'IMPORT_NOT_ALLOWED'])
     const other = await makeScene(service)
     const reader = await service.user({ GLOBAL: ['ADMIN'] })
-    const foreign = wish(scene, pem, { endEntityId: other.endEntityId })
+    const foreign = importBody(scene, pem, { endEntityId: other.endEntityId })
     expect(refusalOf(await reader.post(url, foreign))).toEqual([422, 'REALM_MISMATCH'])
     const id = await scene.newEndEntity()
     await service.em().nativeUpdate(EndEntity, { id }, { archived: true })
@@ -230,27 +230,27 @@ describe('the whole', () => {
     ['the named end entity alone', s => ({ END_ENTITY: { [s.endEntityId]: ['READ'] } }), true, 403],
   ])('%s', async (...[, grants, named, status]) => {
     const caller = await service.user(grants(scene))
-    const body = wish(scene, (await leaf()).pem, named ? { endEntityId: scene.endEntityId } : {})
+    const body = importBody(scene, (await leaf()).pem, named ? { endEntityId: scene.endEntityId } : {})
     expect((await caller.post(`${importPath}/verify`, body)).status).toBe(status === 201 ? 200 : status)
     expect((await caller.post(importPath, body)).status).toBe(status)
   })
 
   test('rights in another realm are none here', async () => {
     const other = await sceneWith({})
-    expect((await other.owner.post(importPath, wish(scene, (await leaf()).pem))).status).toBe(403)
+    expect((await other.owner.post(importPath, importBody(scene, (await leaf()).pem))).status).toBe(403)
   })
 })
 
-test('a rehearsal tells everything and changes nothing', async () => {
+test('a verification tells everything and changes nothing', async () => {
   const tables = [Certificate, CertRequest, EndEntity, Ca] as const
   const counts = () => Promise.all(tables.map(table => service.em().count(table as typeof Certificate)))
   const name = newHost()
   const endEntityId = await scene.newEndEntity(name)
-  const known = (await bring(scene, (await leaf()).pem)).body.importedCertificates[0]
+  const known = (await importPem(scene, (await leaf()).pem)).body.importedCertificates[0]
   const knownPem = (await scene.owner.get(`/api/v1/certificates/${known.id}/download`)).body.pemCertificate
   const [matched, fresh] = [await leaf({}, name), await leaf()]
   const before = await counts()
-  const { status, body } = await rehearse(scene, knownPem + matched.pem + fresh.pem + garbage + fresh.pem)
+  const { status, body } = await verifyPem(scene, knownPem + matched.pem + fresh.pem + garbage + fresh.pem)
   expect({ status, total: body.total, importable: body.importable }).toEqual({ status: 200, total: 5, importable: 2 })
   const { subjectDn, issuerDn, serialNumber, fingerprint, validNotBefore } = parseCertificatePem(matched.pem)
   expect(body.results).toMatchObject([

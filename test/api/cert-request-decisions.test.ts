@@ -207,8 +207,8 @@ describe('a refusal', () => {
       POLICY: { [policyId]: ['CERTS_CREATE'] },
       REALM: { [realmId]: ['FULL_READ'] },
     })
-    const wish = { policyId, endEntityId, validFor: 'ONE_YEAR', keyPairMode: 'SERVER_GEN' }
-    const { body } = await creator.post(path, { ...wish, keyGenParamsDto: { cryptoAlgorithm: 'EC' } })
+    const request = { policyId, endEntityId, validFor: 'ONE_YEAR', keyPairMode: 'SERVER_GEN' }
+    const { body } = await creator.post(path, { ...request, keyGenParamsDto: { cryptoAlgorithm: 'EC' } })
     expect((await creator.patch(approve(body.id))).status).toBe(403)
     expect((await creator.patch(decline(body.id))).body.certRequestStatus).toBe('DECLINED')
   })

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
-import type { ApiCaller, GrantWishes } from '../support/api.ts'
+import type { ApiCaller, GrantsByScope } from '../support/api.ts'
 import { refusalOf } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
@@ -21,7 +21,7 @@ afterAll(() => service.stop())
 const path = '/api/v1/cert-requests'
 const change = (id: string, members: object) => service.em().nativeUpdate(CertRequest, { id }, members)
 const idsIn = ({ body }: { body: { content: { id: string }[] } }): string[] => body.content.map(({ id }) => id)
-const noGrant: GrantWishes = {}
+const noGrant: GrantsByScope = {}
 
 describe('searchCertRequests', () => {
   const search = (
@@ -114,7 +114,7 @@ describe('searchCertRequests', () => {
     expect(await found({ archived: true })).toEqual([id])
   })
 
-  test.each<[string, () => GrantWishes, () => string[]]>([
+  test.each<[string, () => GrantsByScope, () => string[]]>([
     ['READ of the realm sees none', () => ({ REALM: { [scene.realmId]: ['READ'] } }), () => []],
     [
       'CERTREQS_READ of the realm',

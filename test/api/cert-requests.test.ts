@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const path = '/api/v1/cert-requests'
 const EC = { cryptoAlgorithm: 'EC' }
-const wish = ({ policyId, endEntityId }: Scene, members: object = {}) => ({
+const requestBody = ({ policyId, endEntityId }: Scene, members: object = {}) => ({
   policyId,
   endEntityId,
   validFor: 'SIX_MONTHS',
@@ -47,7 +47,7 @@ test.each([
 
 describe('createCertRequest', () => {
   test('makes an approved request, gives its creator READ, UPDATE and DELETE, and records it', async () => {
-    const { status, body } = await scene.owner.post(path, wish(scene))
+    const { status, body } = await scene.owner.post(path, requestBody(scene))
     expect(status).toBe(201)
     expect(body).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -84,15 +84,15 @@ describe('createCertRequest', () => {
     const key = ecKey()
     const request = await pkcs10(bench, key)
     const armoured = `-----BEGIN CERTIFICATE REQUEST-----\n${request}\n-----END CERTIFICATE REQUEST-----\n`
-    const byPkcs10 = await scene.owner.post(path, wish(scene, signed(armoured)))
+    const byPkcs10 = await scene.owner.post(path, requestBody(scene, signed(armoured)))
     expect(byPkcs10).toMatchObject({ status: 201, body: { pkcs10ReqBase64: request, keyGenParamsDto: null } })
-    const byKey = await scene.owner.post(path, wish(scene, bare(spkiOf(key))))
+    const byKey = await scene.owner.post(path, requestBody(scene, bare(spkiOf(key))))
     expect(byKey).toMatchObject({ status: 201, body: { publicKeyBase64: spkiOf(key), pkcs10ReqBase64: null } })
   })
 
   test('copies the way of approval from the policy, whatever becomes of the policy', async () => {
     const careful = await makeScene(service, { requiresManualApproval: true, dualControl: true })
-    const { body } = await careful.owner.post(path, wish(careful))
+    const { body } = await careful.owner.post(path, requestBody(careful))
     expect(body).toMatchObject({ certRequestStatus: 'PENDING_APPROVAL', dualControl: true })
     const change = { requiresManualApproval: false, dualControl: false }
     expect((await careful.owner.patch(`/api/v1/policies/${careful.policyId}`, change)).status).toBe(200)
@@ -108,7 +108,7 @@ describe('createCertRequest', () => {
     ['an unknown policy', { policyId: randomUUID() }, 404, 'POLICY_NOT_FOUND'],
     ['an unknown end entity', { endEntityId: randomUUID() }, 404, 'END_ENTITY_NOT_FOUND'],
   ])('refuses %s', async (...[, members, status, code]) => {
-    expect(refusalOf(await scene.owner.post(path, wish(scene, members)))).toEqual([status, code])
+    expect(refusalOf(await scene.owner.post(path, requestBody(scene, members)))).toEqual([status, code])
   })
 
   test('takes JSON only', async () => {
@@ -126,12 +126,12 @@ describe('createCertRequest', () => {
       POLICY: { [POLICY[0]]: [POLICY[1]] },
       ...(END_ENTITY && { END_ENTITY: { [scene.endEntityId]: [END_ENTITY] } }),
     })
-    expect((await caller.post(path, wish(scene))).status).toBe(status)
+    expect((await caller.post(path, requestBody(scene))).status).toBe(status)
   })
 
   test('is refused to those with rights in another realm only', async () => {
     const { owner } = await makeScene(service)
-    expect(refusalOf(await owner.post(path, wish(scene)))).toEqual([403, 'ACCESS_DENIED'])
+    expect(refusalOf(await owner.post(path, requestBody(scene)))).toEqual([403, 'ACCESS_DENIED'])
   })
 })
 
@@ -157,7 +157,7 @@ describe('the checks of a request', () => {
     foreign = await scene.newEndEntity()
     await service.em().nativeUpdate(EndEntity, { id: foreign }, { archived: true })
     await giveGrants(service.em(), strict.owner.id, { END_ENTITY: { [foreign]: ['READ'] } })
-    body = { ...wish(strict), endEntityId: foreign, validFor: 'ONE_DAY', publicKeyBase64: 'AAAA' }
+    body = { ...requestBody(strict), endEntityId: foreign, validFor: 'ONE_DAY', publicKeyBase64: 'AAAA' }
     const key = rsaKey()
     const named = { commonName: 'web.example.org', organization, email: 'web@example.org' }
     const own = signed(await pkcs10(bench, key, { subject: '/CN=WEB.example.org' }))
@@ -268,36 +268,39 @@ describe('the checks of a request', () => {
     ],
     ['a period that the policy does not allow', async () => ({ validFor: 'TEN_YEARS' }), 'VALID_FOR_NOT_ALLOWED'],
   ])('%s is refused', async (...[, members, code]) => {
-    expect(refusalOf(await scene.owner.post(path, wish(scene, await members())))).toEqual([422, code])
+    expect(refusalOf(await scene.owner.post(path, requestBody(scene, await members())))).toEqual([422, code])
   })
 
   test('a period that outlives the CA is refused', async () => {
     const long = await makeScene(service, { allowedValidForValues: ['TEN_YEARS'] })
-    const reply = await long.owner.post(path, wish(long, { validFor: 'TEN_YEARS' }))
+    const reply = await long.owner.post(path, requestBody(long, { validFor: 'TEN_YEARS' }))
     expect(refusalOf(reply)).toEqual([422, 'VALID_FOR_NOT_ALLOWED'])
   })
 
   test('a key that was once revoked as compromised is weak for ever', async () => {
     const key = bare(spkiOf(ecKey()))
     const { id } = await issueFor(scene, undefined, key)
-    expect((await scene.owner.post(path, wish(scene, key))).status).toBe(201)
+    expect((await scene.owner.post(path, requestBody(scene, key))).status).toBe(201)
     const revocation = { revocationDate: new Date(), revocationReason: 'KEY_COMPROMISE' as const }
     await service.em().nativeUpdate(Certificate, { id }, revocation)
-    expect(refusalOf(await scene.owner.post(path, wish(scene, key)))).toEqual([422, 'WEAK_KEY'])
+    expect(refusalOf(await scene.owner.post(path, requestBody(scene, key)))).toEqual([422, 'WEAK_KEY'])
   })
 
   test('an active certificate may be renewed within the window of the policy', async () => {
     const unique = await makeScene(service, { enforceActiveCertUniqueness: true })
     await unique.owner.post(`/api/v1/certificates/cert-requests/${await unique.newRequest()}`)
-    expect(refusalOf(await unique.owner.post(path, wish(unique)))).toEqual([422, 'ACTIVE_CERTIFICATE_EXISTS'])
+    expect(refusalOf(await unique.owner.post(path, requestBody(unique)))).toEqual([422, 'ACTIVE_CERTIFICATE_EXISTS'])
     await unique.owner.patch(`/api/v1/policies/${unique.policyId}`, { renewalWindowDays: 365 })
-    expect((await unique.owner.post(path, wish(unique))).status).toBe(201)
+    expect((await unique.owner.post(path, requestBody(unique))).status).toBe(201)
   })
 
   test('the end entity of a user serves RA certificates only', async () => {
     const endEntityId = await scene.newEndEntity()
     await service.em().nativeUpdate(EndEntity, { id: endEntityId }, { userId: scene.owner.id })
-    expect(refusalOf(await scene.owner.post(path, wish(scene, { endEntityId })))).toEqual([422, 'VALIDATION_FAILED'])
+    expect(refusalOf(await scene.owner.post(path, requestBody(scene, { endEntityId })))).toEqual([
+      422,
+      'VALIDATION_FAILED',
+    ])
   })
 })
 
@@ -331,5 +334,5 @@ describe('getCertRequest', () => {
 test('a request in an archived realm is refused', async () => {
   const old = await makeScene(service)
   await service.em().nativeUpdate(Realm, { id: old.realmId }, { archived: true })
-  expect(refusalOf(await old.owner.post(path, wish(old)))).toEqual([422, 'ENTITY_ARCHIVED'])
+  expect(refusalOf(await old.owner.post(path, requestBody(old)))).toEqual([422, 'ENTITY_ARCHIVED'])
 })

@@ -9,7 +9,7 @@ import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { Policy } from '../../storage/rows/policy.ts'
 import { Workbench } from '../pki/openssl.ts'
 import type { Reply } from '../support/api.ts'
-import { bring, openDesk } from '../support/importing.ts'
+import { importPem, prepareImports } from '../support/importing.ts'
 import { blocksOf, expectVerified, factsOf, issueFor, issueNew, refusalOf, unzip } from '../support/issuing.ts'
 import { makeProvider } from '../support/records.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
@@ -91,9 +91,9 @@ describe('downloadCertificatesAsZip', () => {
 
   test('rights in another realm are none', async () => {
     const [{ id: one }, { id: two }] = await issueTwo()
-    const stranger = await service.user({ REALM: { [randomUUID()]: ['FULL_READ'] } })
+    const outsider = await service.user({ REALM: { [randomUUID()]: ['FULL_READ'] } })
     const reader = await service.user({ CERTIFICATE: { [one]: ['READ'] } })
-    expect((await stranger.get(`${path}?ids=${one}`)).status).toBe(403)
+    expect((await outsider.get(`${path}?ids=${one}`)).status).toBe(403)
     expect((await reader.get(`${path}?ids=${one}`)).status).toBe(200)
     expect((await reader.get(`${path}?ids=${one},${two}`)).status).toBe(403)
   })
@@ -127,10 +127,10 @@ describe('downloadCertificatesAsZip', () => {
   })
 
   test('of an incomplete chain the file holds what is known', async () => {
-    const desk = await openDesk(service, bench)
-    const imported = (await bring(desk.scene, (await desk.leaf()).pem)).body.importedCertificates[0]
-    const own = await issueNew(desk.scene)
-    const { status, body } = await download([imported.id, own.id], desk.scene)
+    const importing = await prepareImports(service, bench)
+    const imported = (await importPem(importing.scene, (await importing.leaf()).pem)).body.importedCertificates[0]
+    const own = await issueNew(importing.scene)
+    const { status, body } = await download([imported.id, own.id], importing.scene)
     expect(status).toBe(200)
     const [short = '', whole = ''] = unzip(body.zippedBytes).values()
     expect(subjectsOf(short)).toEqual([expect.stringContaining(imported.subjectCommonName)])

@@ -7,10 +7,10 @@ import { oid, printableString, sequence, setOf } from '../../pki/asn1/der.ts'
 import { keyIdentifier } from '../../pki/keys/public-key.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { nameDer } from '../pki/hierarchy.ts'
-import { bring, newHost } from '../support/importing.ts'
+import { importPem, newHost } from '../support/importing.ts'
 import { issueNew, refusalOf, spkiOf, type Issued } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
-import { signStrange, strangeKey } from '../support/strangers.ts'
+import { signForeign, newForeignKey } from '../support/foreign-certificates.ts'
 
 let service: Service
 let scene: Scene
@@ -120,7 +120,7 @@ describe('getCertificateByIssuerDnBinAndSerialNumber', () => {
 })
 
 describe('an import that imitates issuer and serial number', () => {
-  const key = strangeKey()
+  const key = newForeignKey()
   const issuerOf = (name: Buffer) => ({
     nameDer: name,
     keyIdentifier: keyIdentifier(Buffer.from(spkiOf(key), 'base64')),
@@ -129,8 +129,8 @@ describe('an import that imitates issuer and serial number', () => {
   })
   const imitate = async (wanted: { issuerDnBin: string; serialNumber: string }): Promise<string> => {
     const issuer = issuerOf(Buffer.from(wanted.issuerDnBin, 'base64'))
-    const pem = await signStrange(strangeKey(), newHost(), { issuer, serialNumber: wanted.serialNumber })
-    const { body } = await bring(scene, pem)
+    const pem = await signForeign(newForeignKey(), newHost(), { issuer, serialNumber: wanted.serialNumber })
+    const { body } = await importPem(scene, pem)
     return body.importedCertificates[0].id
   }
 

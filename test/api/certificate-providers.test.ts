@@ -22,7 +22,7 @@ const everythingButAdmin = async () => {
     REALM: { [realm.id]: ['FULL_READ', 'UPDATE', 'DELETE', 'POLICIES_CREATE'] },
   })
 }
-const wish = (configuration: object = {}, members: object = {}) => ({
+const providerBody = (configuration: object = {}, members: object = {}) => ({
   name: `Provider ${randomUUID()}`,
   certificateProviderType: 'LOCAL',
   configuration: JSON.stringify(configuration),
@@ -30,7 +30,7 @@ const wish = (configuration: object = {}, members: object = {}) => ({
 })
 
 const calls = [
-  ['post', path, wish()],
+  ['post', path, providerBody()],
   ['get', `${path}/${randomUUID()}`, undefined],
   ['post', `${path}/search`, {}],
   ['patch', `${path}/${randomUUID()}`, { name: 'x' }],
@@ -47,7 +47,10 @@ test.each(calls)('%s %s asks for a token, and for ADMIN before anything else', a
 describe('createCertificateProvider', () => {
   test('makes a LOCAL provider with its CAs', async () => {
     const user = await admin()
-    const given = wish({ keyAlgorithm: 'EDDSA', templates: [{ name: 'KIOSK', extendedKeyUsages: ['clientAuth'] }] })
+    const given = providerBody({
+      keyAlgorithm: 'EDDSA',
+      templates: [{ name: 'KIOSK', extendedKeyUsages: ['clientAuth'] }],
+    })
     const { status, body } = await user.post(path, given)
     expect(status).toBe(201)
     expect(body).toMatchObject({
@@ -77,15 +80,20 @@ describe('createCertificateProvider', () => {
   test.each<[string, object, number, string]>([
     ['no JSON', { configuration: '{' }, 422, 'INVALID_PROVIDER_CONFIGURATION'],
     ['a JSON list', { configuration: '[]' }, 422, 'INVALID_PROVIDER_CONFIGURATION'],
-    ['an unknown member', wish({ color: 1 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
-    ['an unknown algorithm', wish({ keyAlgorithm: 'DSA' }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
-    ['a weak key', wish({ keyAlgorithm: 'RSA', keySize: 1024 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
-    ['a broken name', wish({ rootSubjectDn: 'Root' }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
-    ['a template without name', wish({ templates: [{}] }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
-    ['a template twice', wish({ templates: [{ name: 'A' }, { name: 'A' }] }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['an unknown member', providerBody({ color: 1 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['an unknown algorithm', providerBody({ keyAlgorithm: 'DSA' }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['a weak key', providerBody({ keyAlgorithm: 'RSA', keySize: 1024 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['a broken name', providerBody({ rootSubjectDn: 'Root' }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['a template without name', providerBody({ templates: [{}] }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    [
+      'a template twice',
+      providerBody({ templates: [{ name: 'A' }, { name: 'A' }] }),
+      422,
+      'INVALID_PROVIDER_CONFIGURATION',
+    ],
     [
       'a template that signs certificates',
-      wish({ templates: [{ name: 'A', keyUsages: ['keyCertSign'] }] }),
+      providerBody({ templates: [{ name: 'A', keyUsages: ['keyCertSign'] }] }),
       422,
       'INVALID_PROVIDER_CONFIGURATION',
     ],
@@ -93,13 +101,13 @@ describe('createCertificateProvider', () => {
     ['no configuration', { configuration: null }, 400, 'INVALID_REQUEST'],
     ['no name', { name: '' }, 400, 'INVALID_REQUEST'],
   ])('refuses %s', async (...[, members, status, apiError]) => {
-    const reply = await (await admin()).post(path, { ...wish(), ...members })
+    const reply = await (await admin()).post(path, { ...providerBody(), ...members })
     expect([reply.status, reply.body.apiError]).toEqual([status, apiError])
   })
 
   test('takes a name once', async () => {
     const { name } = await makeProvider(service.em())
-    const { status, body } = await (await admin()).post(path, wish({}, { name: name.toUpperCase() }))
+    const { status, body } = await (await admin()).post(path, providerBody({}, { name: name.toUpperCase() }))
     expect([status, body.apiError]).toEqual([422, 'ALREADY_EXISTS'])
   })
 })

@@ -4,8 +4,8 @@ import { expect, test } from '@jest/globals'
 import { csvText, readCsv, type CsvRow } from '../../api/resources/end-entities/csv.ts'
 import type { Failure } from '../../domain/failure.ts'
 
-const read = (table: string | Uint8Array, mostRows = 100, separators: readonly string[] = [';']) =>
-  readCsv(csvText(table), { separators, mostRows })
+const read = (table: string | Uint8Array, maxRows = 100, separators: readonly string[] = [';']) =>
+  readCsv(csvText(table), { separators, maxRows })
 const linesOf = (rows: readonly CsvRow[]) => rows.map(({ line }) => line)
 const failureOf = async (reading: Promise<unknown>): Promise<Failure> =>
   reading.then(

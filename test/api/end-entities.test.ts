@@ -210,8 +210,8 @@ describe('searchEndEntities', () => {
     expect([idsOf(body), body.totalElements]).toEqual([[mine.id], 1])
     const creator = await holderOf(realm, 'ENDENTITIES_CREATE')
     expect((await creator.post(search, { realmId: realm.id })).body.totalElements).toBe(0)
-    const stranger = await holderOf(other, 'FULL_READ')
-    expect((await stranger.post(search, { realmId: realm.id })).status).toBe(403)
+    const outsider = await holderOf(other, 'FULL_READ')
+    expect((await outsider.post(search, { realmId: realm.id })).status).toBe(403)
   })
 
   test.each(['commonName', 'alias', 'email', 'externalId', 'country', 'metadata.lastModifiedDate'])(

@@ -11,7 +11,7 @@ import { Workbench } from '../pki/openssl.ts'
 import { startApi, type Api, type Reply } from '../support/api.ts'
 import { ecKey, pkcs10, refusalOf, spkiOf } from '../support/issuing.ts'
 import { makeCertificate, makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
-import { signStrange, strangeKey } from '../support/strangers.ts'
+import { signForeign, newForeignKey } from '../support/foreign-certificates.ts'
 
 let api: Api
 const bench = new Workbench()
@@ -27,7 +27,7 @@ const path = '/api/v1/end-entities'
 const foundBy = ({ status, body }: Reply) => [status, body.id]
 
 /** A realm, a policy with this strategy in it, and how its reader looks for datasets and PKCS#10 requests. */
-const deskWith = async (endEntityStrategy: EndEntityStrategy) => {
+const setupWith = async (endEntityStrategy: EndEntityStrategy) => {
   const realm = await makeRealm(api.em())
   const policy = await makePolicy(api.em(), realm, { endEntityStrategy })
   const url = `${path}/policies/${policy.id}`
@@ -74,7 +74,7 @@ const strategies: Case[] = [
 
 describe.each(strategies)('with strategy %s', (...[strategy, subject, otherwise, alias, [name, names]]) => {
   test('an end entity is found by the field, without case and with white space collapsed', async () => {
-    const { make, byDataset, byPkcs10 } = await deskWith(strategy)
+    const { make, byDataset, byPkcs10 } = await setupWith(strategy)
     await make({})
     const id = await make(subject)
     expect(foundBy(await byDataset(subject))).toEqual([200, id])
@@ -83,7 +83,7 @@ describe.each(strategies)('with strategy %s', (...[strategy, subject, otherwise,
   })
 
   test('an alias goes before the field, and makes it unambiguous', async () => {
-    const { make, byDataset, byPkcs10 } = await deskWith(strategy)
+    const { make, byDataset, byPkcs10 } = await setupWith(strategy)
     const known = await make({ alias })
     expect(foundBy(await byDataset(subject))).toEqual([200, known])
     await make(subject)
@@ -93,7 +93,7 @@ describe.each(strategies)('with strategy %s', (...[strategy, subject, otherwise,
   })
 
   test('several with the field are ambiguous, archived ones aside', async () => {
-    const { make, byDataset, byPkcs10 } = await deskWith(strategy)
+    const { make, byDataset, byPkcs10 } = await setupWith(strategy)
     const id = await make(subject)
     await make({ ...subject, archived: true })
     expect(foundBy(await byDataset(subject))).toEqual([200, id])
@@ -103,7 +103,7 @@ describe.each(strategies)('with strategy %s', (...[strategy, subject, otherwise,
   })
 
   test('an archived one alone is told as archived, by alias and by field', async () => {
-    const { make, byDataset, byPkcs10 } = await deskWith(strategy)
+    const { make, byDataset, byPkcs10 } = await setupWith(strategy)
     await make({ alias, archived: true })
     expect(refusalOf(await byDataset(subject))).toEqual([409, 'ENTITY_ARCHIVED'])
     await make({ ...subject, archived: true })
@@ -111,7 +111,7 @@ describe.each(strategies)('with strategy %s', (...[strategy, subject, otherwise,
   })
 
   test('one of another realm is never found', async () => {
-    const { make, byDataset, byPkcs10 } = await deskWith(strategy)
+    const { make, byDataset, byPkcs10 } = await setupWith(strategy)
     const other = await makeRealm(api.em())
     await make(subject, other)
     await make({ alias }, other)
@@ -120,14 +120,14 @@ describe.each(strategies)('with strategy %s', (...[strategy, subject, otherwise,
   })
 
   test('an input without the key is refused', async () => {
-    const { byDataset, byPkcs10 } = await deskWith(strategy)
+    const { byDataset, byPkcs10 } = await setupWith(strategy)
     expect(refusalOf(await byDataset({ externalId: 'x' }))).toEqual([422, 'VALIDATION_FAILED'])
     expect(refusalOf(await byPkcs10('/O=Example'))).toEqual([422, 'VALIDATION_FAILED'])
   })
 })
 
 test('only the first domain and the first address count', async () => {
-  const [domains, ips] = [await deskWith('DOMAIN'), await deskWith('IP')]
+  const [domains, ips] = [await setupWith('DOMAIN'), await setupWith('IP')]
   await domains.make({ domains: ['first.example', 'second.example'] })
   await ips.make({ ips: ['192.0.2.1', '192.0.2.2'] })
   expect((await domains.byDataset({ domains: ['second.example', 'first.example'] })).status).toBe(404)
@@ -135,7 +135,7 @@ test('only the first domain and the first address count', async () => {
 })
 
 test('a subject DN is the whole of it: another unit, or none, is another one', async () => {
-  const { make, byDataset } = await deskWith('SUBJECT_DN')
+  const { make, byDataset } = await setupWith('SUBJECT_DN')
   await make({ commonName: 'a', organizationalUnit: 'Ops' })
   const id = await make({ commonName: 'a' })
   expect(foundBy(await byDataset({ commonName: 'A' }))).toEqual([200, id])
@@ -143,7 +143,7 @@ test('a subject DN is the whole of it: another unit, or none, is another one', a
 })
 
 test('an external id is looked for in datasets, and no PKCS#10 request has one', async () => {
-  const { make, byDataset, byPkcs10 } = await deskWith('EXTERNAL_ID')
+  const { make, byDataset, byPkcs10 } = await setupWith('EXTERNAL_ID')
   const id = await make({ externalId: 'A-4711' })
   expect(foundBy(await byDataset({ externalId: 'a-4711' }))).toEqual([200, id])
   const known = await make({ alias: 'A-4711' })
@@ -152,31 +152,31 @@ test('an external id is looked for in datasets, and no PKCS#10 request has one',
 })
 
 test('with strategy UUID nothing matches', async () => {
-  const { make, byDataset, byPkcs10 } = await deskWith('UUID')
+  const { make, byDataset, byPkcs10 } = await setupWith('UUID')
   await make({ commonName: 'web-01', alias: 'web-01' })
   expect(refusalOf(await byDataset({ commonName: 'web-01' }))).toEqual([404, 'END_ENTITY_NOT_FOUND'])
   expect(refusalOf(await byPkcs10('/CN=web-01'))).toEqual([404, 'END_ENTITY_NOT_FOUND'])
 })
 
 test('both the policy and the end entity that is found must be readable', async () => {
-  const { realm, policy, make, byDataset, byPkcs10 } = await deskWith('COMMON_NAME')
+  const { realm, policy, make, byDataset, byPkcs10 } = await setupWith('COMMON_NAME')
   const id = await make({ commonName: 'web-01' })
   const exact = await api.user({ POLICY: { [policy.id]: ['SIGN'] }, END_ENTITY: { [id]: ['READ'] } })
-  const strangers = [
+  const outsiders = [
     await api.user({ REALM: { [realm.id]: ['ENDENTITIES_READ'] } }),
     await api.user({ REALM: { [realm.id]: ['POLICIES_READ'] } }),
     await api.user({ REALM: { [(await makeRealm(api.em())).id]: ['FULL_READ'] } }),
   ]
   expect(foundBy(await byDataset({ commonName: 'web-01' }, exact))).toEqual([200, id])
   expect(foundBy(await byPkcs10('/CN=web-01', '', exact))).toEqual([200, id])
-  for (const stranger of strangers) {
-    expect(refusalOf(await byDataset({ commonName: 'web-01' }, stranger))).toEqual([403, 'ACCESS_DENIED'])
-    expect(refusalOf(await byPkcs10('/CN=web-01', '', stranger))).toEqual([403, 'ACCESS_DENIED'])
+  for (const outsider of outsiders) {
+    expect(refusalOf(await byDataset({ commonName: 'web-01' }, outsider))).toEqual([403, 'ACCESS_DENIED'])
+    expect(refusalOf(await byPkcs10('/CN=web-01', '', outsider))).toEqual([403, 'ACCESS_DENIED'])
   }
 })
 
 test('an archived policy is not used, an unknown one is not found, and its input must be sound', async () => {
-  const { realm, byDataset } = await deskWith('COMMON_NAME')
+  const { realm, byDataset } = await setupWith('COMMON_NAME')
   const user = await api.user({ REALM: { [realm.id]: ['FULL_READ'] } })
   const gone = await makePolicy(api.em(), realm, { archived: true })
   const send = async (policyId: string) =>
@@ -187,7 +187,7 @@ test('an archived policy is not used, an unknown one is not found, and its input
 })
 
 test('a PKCS#10 request must be readable and its signature right', async () => {
-  const { realm, policy } = await deskWith('COMMON_NAME')
+  const { realm, policy } = await setupWith('COMMON_NAME')
   const user = await api.user({ REALM: { [realm.id]: ['FULL_READ'] } })
   const url = `${path}/policies/${policy.id}/by-pkcs10`
   const forged = Buffer.from(await pkcs10(bench, ecKey(), { subject: '/CN=Zebra' }), 'base64')
@@ -213,7 +213,7 @@ test.each([
   ['an ordinary text', utf8String('sound'), true],
 ])('a PKCS#10 request whose name is %s is looked for like any other', async (...[, commonName, isFound]) => {
   for (const strategy of ['COMMON_NAME', 'SUBJECT_DN'] as const) {
-    const { realm, policy, make } = await deskWith(strategy)
+    const { realm, policy, make } = await setupWith(strategy)
     const id = await make({ commonName: 'sound' })
     const user = await api.user({ REALM: { [realm.id]: ['FULL_READ'] } })
     const reply = await user.post(`${path}/policies/${policy.id}/by-pkcs10`, { pkcs10ReqBase64: namedBy(commonName) })
@@ -222,7 +222,7 @@ test.each([
 })
 
 test('a dataset with half a surrogate pair has the wrong shape', async () => {
-  const { byDataset } = await deskWith('COMMON_NAME')
+  const { byDataset } = await setupWith('COMMON_NAME')
   expect(refusalOf(await byDataset({ commonName: 'a\uD800' }))).toEqual([400, 'INVALID_REQUEST'])
 })
 
@@ -233,7 +233,7 @@ describe('findEeByCertBytes', () => {
   const certified = async () => {
     const realm = await makeRealm(api.em())
     const endEntity = await makeEndEntity(api.em(), realm)
-    const pem = await signStrange(strangeKey(), 'web-01')
+    const pem = await signForeign(newForeignKey(), 'web-01')
     const { der, fingerprint } = parseCertificatePem(pem)
     const policy = await makePolicy(api.em(), realm)
     const certificate = await makeCertificate(api.em(), policy, { endEntity, der, fingerprint })
@@ -261,7 +261,7 @@ describe('findEeByCertBytes', () => {
   test('an unknown certificate is 404, an unreadable one 400', async () => {
     const { reader, der } = await certified()
     const send = async (certBytes: string) => refusalOf(await reader.post(url, { certBytes }))
-    expect(await send(await signStrange(strangeKey(), 'web-02'))).toEqual([404, 'END_ENTITY_NOT_FOUND'])
+    expect(await send(await signForeign(newForeignKey(), 'web-02'))).toEqual([404, 'END_ENTITY_NOT_FOUND'])
     expect(await send(der.subarray(0, -1).toString('base64'))).toEqual([400, 'INVALID_CERTIFICATE'])
     expect(await send('AAAA')).toEqual([400, 'INVALID_CERTIFICATE'])
     expect(await send('§')).toEqual([400, 'INVALID_REQUEST'])

@@ -1,11 +1,11 @@
-// Every operation is sent as the served document shows it, word for word, to the office that its examples tell of.
+// Every operation is sent as the served document shows it, word for word, to an installation that has the resources of the examples.
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { operations } from '../../api/app.ts'
 import { exampleCertificatePem, exampleIds } from '../../api/kernel/examples.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import type { ApiCaller } from '../support/api.ts'
-import { openOffice, type Office } from '../support/office.ts'
+import { startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
 
 type Json = Record<string, unknown>
 interface Parameter {
@@ -28,33 +28,33 @@ interface Call extends Documented {
   readonly path: string
 }
 
-let office: Office
+let installation: ExampleInstallation
 let calls: ReadonlyMap<string, Call>
 let components: Json
 let sent = 0
 
 beforeAll(async () => {
-  office = await openOffice()
-  const { paths, components: named } = (await office.service.anonymous.get('/api/openapi.json')).body
+  installation = await startExampleInstallation()
+  const { paths, components: named } = (await installation.service.anonymous.get('/api/openapi.json')).body
   const all = Object.entries(paths as Record<string, Record<string, Documented>>).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, documented]) => ({ ...documented, method, path })),
   )
   calls = new Map(all.map(call => [call.operationId, call]))
   components = named.schemas
 })
-beforeEach(() => office.restore())
+beforeEach(() => installation.restore())
 afterAll(async () => {
   process.stdout.write(`${sent} of ${Object.keys(operations).length} examples were sent\n`)
-  await office.stop()
+  await installation.stop()
 })
 
 const waits = { certRequestStatus: 'PENDING_APPROVAL', requiresManualApproval: true } as const
-const awaitApproval = () => office.service.em().nativeUpdate(CertRequest, exampleIds.CertRequest, waits)
+const awaitApproval = () => installation.service.em().nativeUpdate(CertRequest, exampleIds.CertRequest, waits)
 
 /** The certificate that was issued elsewhere is here as well. */
 const importCertificate = () => {
   const body = { policyId: exampleIds.Policy, pemCertificates: exampleCertificatePem }
-  return office.admin.post('/api/v1/cert-requests/import-certificates', body)
+  return installation.admin.post('/api/v1/cert-requests/import-certificates', body)
 }
 
 /** What must have happened before a call makes sense. */
@@ -66,13 +66,14 @@ const before: Readonly<Record<string, () => Promise<unknown>>> = {
   getCertificateByIssuerDnBinAndSerialNumber: importCertificate,
 }
 
-/** The office has no CA of this kind, and no other will do. */
+/** There is no CA of this kind, and no other will do. */
 const refused: Readonly<Record<string, string>> = {
   getMscaTemplatesByCertificateProviderId: 'NOT_SUPPORTED_BY_PROVIDER',
 }
 
 /** Operations are called by an administrator, but for those that a machine must call. */
-const callerOf = (operationId: string): ApiCaller => (operationId === 'signDataWithCA' ? office.client : office.admin)
+const callerOf = (operationId: string): ApiCaller =>
+  operationId === 'signDataWithCA' ? installation.client : installation.admin
 
 const missing = ({ parameters, requestBody }: Documented): string[] => [
   ...parameters.filter(({ required, example }) => required && !example).map(({ name }) => name),

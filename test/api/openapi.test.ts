@@ -1,4 +1,4 @@
-// The document of the whole interface is a right OpenAPI 3.1 document, and one that a newcomer can read.
+// The document of the whole interface is a valid OpenAPI 3.1 document, and one that a new reader understands.
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
 import { z } from 'zod'

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { operations } from '../../api/app.ts'
 import { scopes, type Scope } from '../../domain/permissions.ts'
 import { User } from '../../storage/rows/user.ts'
-import { startApi, type Api, type ApiCaller, type GrantWishes } from '../support/api.ts'
+import { startApi, type Api, type ApiCaller, type GrantsByScope } from '../support/api.ts'
 import { makeCertificate, makeEndEntity, makePolicy, makeProvider, makeRealm } from '../support/records.ts'
 
 const path = '/api/v1/permissions/explain'
@@ -97,14 +97,14 @@ test('who holds a permission may by it, and hears its resource by name', async (
 
 test('who holds nothing hears what would serve and who could give it', async () => {
   const { realm, policy, ids } = await makeScene()
-  const wishes = (...permissions: string[]): GrantWishes => ({ REALM: { [realm.id]: permissions } })
-  const able = await api.user(wishes('UPDATE', 'POLICIES_READ'))
-  const ableByPolicy = await api.apiClient({ ...wishes('UPDATE'), POLICY: { [policy.id]: ['SIGN'] } })
+  const realmGrants = (...permissions: string[]): GrantsByScope => ({ REALM: { [realm.id]: permissions } })
+  const able = await api.user(realmGrants('UPDATE', 'POLICIES_READ'))
+  const ableByPolicy = await api.apiClient({ ...realmGrants('UPDATE'), POLICY: { [policy.id]: ['SIGN'] } })
   const unable = [
-    await api.user(wishes('UPDATE')),
-    await api.user(wishes('FULL_READ')),
+    await api.user(realmGrants('UPDATE')),
+    await api.user(realmGrants('FULL_READ')),
     await api.user({ REALM: { [scene.realm.id]: ['UPDATE', 'FULL_READ'] } }),
-    await api.user({ ...wishes('UPDATE', 'FULL_READ') }),
+    await api.user({ ...realmGrants('UPDATE', 'FULL_READ') }),
   ]
   await api.em().nativeUpdate(User, { id: unable.at(-1)?.id ?? '' }, { enabled: false })
   const nobody = await api.user()

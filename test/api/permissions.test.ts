@@ -211,8 +211,8 @@ describe('grants on a realm', () => {
     const [user, boss] = [await api.user({ REALM: { [realm.id]: ['READ', 'DELETE'] } }), await admin()]
     const { status, body } = await boss.patch(url, onRealm(user.id, realm.id, ['READ', 'UPDATE']))
     expect([status, body.apiError]).toEqual([400, 'ENTITY_ARCHIVED'])
-    const stranger = await api.user({ REALM: { [(await someRealm()).id]: ['UPDATE'] } })
-    expect((await stranger.patch(url, onRealm(user.id, realm.id, ['UPDATE']))).status).toBe(403)
+    const outsider = await api.user({ REALM: { [(await someRealm()).id]: ['UPDATE'] } })
+    expect((await outsider.patch(url, onRealm(user.id, realm.id, ['UPDATE']))).status).toBe(403)
     expect((await boss.patch(url, onRealm(user.id, realm.id, ['READ']))).status).toBe(204)
     expect((await boss.patch(url, onRealm(user.id, realm.id, []))).status).toBe(204)
     expect(await held(user.id, realm.id)).toEqual([])

@@ -19,7 +19,7 @@ const holderOf = (realm: Realm, ...permissions: string[]) => api.user({ REALM: {
 const admin = () => api.user({ GLOBAL: ['ADMIN'] })
 const idsOf = (body: { content: { id: string }[] }) => body.content.map(({ id }) => id)
 
-const wish = async (realm: Realm, members: object = {}) => ({
+const policyBody = async (realm: Realm, members: object = {}) => ({
   realmId: realm.id,
   name: `Policy ${randomUUID()}`,
   certificateProviderId: (await makeProvider(api.em())).id,
@@ -45,7 +45,7 @@ describe('createNewPolicy', () => {
   test('makes a policy with its defaults, grants it to its maker and records it', async () => {
     const realm = await someRealm()
     const user = await holderOf(realm, 'POLICIES_CREATE')
-    const given = await wish(realm)
+    const given = await policyBody(realm)
     const { status, body } = await user.post(path, given)
     expect(status).toBe(201)
     expect(body).toMatchObject({
@@ -85,7 +85,7 @@ describe('createNewPolicy', () => {
 
   test('takes everything that it is given', async () => {
     const realm = await someRealm()
-    const given = await wish(realm, {
+    const given = await policyBody(realm, {
       description: 'For servers',
       requiresManualApproval: true,
       dualControl: true,
@@ -110,12 +110,12 @@ describe('createNewPolicy', () => {
 
   test.each(['UPDATE', 'FULL_READ', 'POLICIES_READ'])('is refused with %s alone', async permission => {
     const realm = await someRealm()
-    expect((await (await holderOf(realm, permission)).post(path, await wish(realm))).status).toBe(403)
+    expect((await (await holderOf(realm, permission)).post(path, await policyBody(realm))).status).toBe(403)
   })
 
   test('is refused to those with rights in another realm only', async () => {
     const [realm, other] = [await someRealm(), await someRealm()]
-    const reply = await (await holderOf(other, 'POLICIES_CREATE')).post(path, await wish(realm))
+    const reply = await (await holderOf(other, 'POLICIES_CREATE')).post(path, await policyBody(realm))
     expect([reply.status, reply.body.apiError]).toEqual([403, 'ACCESS_DENIED'])
   })
 
@@ -148,7 +148,7 @@ describe('createNewPolicy', () => {
     ],
   ])('refuses %s', async (...[, members, status, apiError]) => {
     const realm = await someRealm()
-    const reply = await (await holderOf(realm, 'POLICIES_CREATE')).post(path, await wish(realm, members))
+    const reply = await (await holderOf(realm, 'POLICIES_CREATE')).post(path, await policyBody(realm, members))
     expect([reply.status, reply.body.apiError]).toEqual([status, apiError])
   })
 
@@ -156,19 +156,19 @@ describe('createNewPolicy', () => {
     const realm = await someRealm()
     const user = await holderOf(realm, 'POLICIES_CREATE')
     const { name } = await makePolicy(api.em(), realm)
-    const { status, body } = await user.post(path, await wish(realm, { name: name.toUpperCase() }))
+    const { status, body } = await user.post(path, await policyBody(realm, { name: name.toUpperCase() }))
     expect([status, body.apiError]).toEqual([422, 'ALREADY_EXISTS'])
     const { name: elsewhere } = await makePolicy(api.em(), await someRealm())
-    expect((await user.post(path, await wish(realm, { name: elsewhere }))).status).toBe(201)
+    expect((await user.post(path, await policyBody(realm, { name: elsewhere }))).status).toBe(201)
   })
 
   test('an archived realm or provider takes none', async () => {
     const realm = await makeRealm(api.em(), { archived: true })
-    const first = await (await holderOf(realm, 'POLICIES_CREATE')).post(path, await wish(realm))
+    const first = await (await holderOf(realm, 'POLICIES_CREATE')).post(path, await policyBody(realm))
     expect([first.status, first.body.apiError]).toEqual([422, 'ENTITY_ARCHIVED'])
     const gone = await makeProvider(api.em(), { archived: true })
     const living = await someRealm()
-    const given = await wish(living, { certificateProviderId: gone.id })
+    const given = await policyBody(living, { certificateProviderId: gone.id })
     const second = await (await holderOf(living, 'POLICIES_CREATE')).post(path, given)
     expect(second.body.apiError).toBe('ENTITY_ARCHIVED')
   })
@@ -359,8 +359,8 @@ describe('getAllowedCryptoParameters', () => {
     expect((await ask('SCEP_SIGNER')).body).toMatchObject({ cryptoAlgorithms: ['RSA'], ecNamedCurves: [] })
     expect((await ask('X')).body.apiError).toBe('TEMPLATE_NOT_FOUND')
     expect((await ask('SERVER', randomUUID())).status).toBe(404)
-    const stranger = await holderOf(await someRealm(), 'FULL_READ')
+    const outsider = await holderOf(await someRealm(), 'FULL_READ')
     const body = { certificateProviderId: provider.id, certificateProviderConfiguration: '{}' }
-    expect((await stranger.put(`${path}/allowed-crypto-params`, body)).status).toBe(403)
+    expect((await outsider.put(`${path}/allowed-crypto-params`, body)).status).toBe(403)
   })
 })

@@ -74,8 +74,8 @@ describe('availablePoliciesWithoutPasswordByEndEntityId', () => {
   test('is for those who may read the end entity', async () => {
     const policies = await api.user({ REALM: { [realm.id]: ['POLICIES_READ'] } })
     expect(refusalOf(await policies.get(url()))).toEqual([403, 'ACCESS_DENIED'])
-    const stranger = await api.user({ REALM: { [randomUUID()]: ['FULL_READ'] } })
-    expect(refusalOf(await stranger.get(url()))).toEqual([403, 'ACCESS_DENIED'])
+    const outsider = await api.user({ REALM: { [randomUUID()]: ['FULL_READ'] } })
+    expect(refusalOf(await outsider.get(url()))).toEqual([403, 'ACCESS_DENIED'])
   })
 
   test('an unknown end entity is 404, an archived one 409', async () => {
@@ -88,10 +88,10 @@ describe('availablePoliciesWithoutPasswordByEndEntityId', () => {
 })
 
 describe('searchEndEntities', () => {
-  const search = async (wish: object) =>
+  const search = async (query: object) =>
     (await api.user({ REALM: { [realm.id]: ['FULL_READ'] } })).post('/api/v1/end-entities/search', {
       realmId: realm.id,
-      ...wish,
+      ...query,
     })
 
   test('keeps those that have no password for a policy', async () => {
@@ -110,8 +110,8 @@ describe('searchEndEntities', () => {
     expect(refusalOf(unknown)).toEqual([404, 'POLICY_NOT_FOUND'])
     expect((await search({ withoutPasswordForPolicyId: foreign.id })).status).toBe(403)
     const admin = await api.user({ GLOBAL: ['ADMIN'] })
-    const wish = { realmId: realm.id, withoutPasswordForPolicyId: foreign.id }
-    const mismatch = await admin.post('/api/v1/end-entities/search', wish)
+    const query = { realmId: realm.id, withoutPasswordForPolicyId: foreign.id }
+    const mismatch = await admin.post('/api/v1/end-entities/search', query)
     expect(refusalOf(mismatch)).toEqual([422, 'REALM_MISMATCH'])
   })
 })

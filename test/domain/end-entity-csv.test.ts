@@ -152,7 +152,7 @@ test('whatever is written as CSV reads back the same', async () => {
     fc.asyncProperty(fc.array(subject, { maxLength: 6 }), style, async (subjects, how) => {
       const table = write(subjects, how)
       const text = csvText(how.bytes ? Buffer.from(table) : table)
-      const [header, ...rows] = await readCsv(text, { separators: separatorsOf(text), mostRows: 100 })
+      const [header, ...rows] = await readCsv(text, { separators: separatorsOf(text), maxRows: 100 })
       const columns = readHeader(header?.fields ?? [])
       expect(rows.map(({ fields }) => canonical(readRow(columns, fields ?? [])))).toEqual(subjects.map(canonical))
       expect(rows.map(({ line }) => line)).toEqual(rows.map((_, index) => (index + 1) * (how.emptyLines + 1) + 1))

@@ -4,10 +4,10 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { pino } from 'pino'
-import { createApp, operations as allOperations, type Operations } from '../../api/app.ts'
+import { createApp, serverOf, operations as allOperations } from '../../api/app.ts'
 import { authenticateWith } from '../../api/kernel/authentication.ts'
 import type { Dependencies } from '../../api/kernel/dependencies.ts'
-import { serverOf } from '../../api/server.ts'
+import type { Operations } from '../../api/kernel/operation.ts'
 import { connectTemporal } from '../../api/kernel/temporal.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import type { Scope } from '../../domain/permissions.ts'
@@ -63,20 +63,22 @@ const clientOf = (url: string, token?: string) => {
     delete: send('DELETE'),
   }
 }
+
+/** How a test calls the API. */
 export type ApiCaller = ReturnType<typeof clientOf>
 
 /** Grants by scope: `{ GLOBAL: ['ADMIN'], REALM: { [id]: ['READ'] } }`. */
-export type GrantWishes = { readonly GLOBAL?: readonly GlobalPermission[] } & {
+export type GrantsByScope = { readonly GLOBAL?: readonly GlobalPermission[] } & {
   readonly [S in Scope]?: Readonly<Record<string, readonly string[]>>
 }
 
 /** Gives a principal these grants. */
-export const giveGrants = async (em: EntityManager, principalId: string, wishes: GrantWishes): Promise<void> => {
-  const { GLOBAL: global = [], ...scoped } = wishes
+export const giveGrants = async (em: EntityManager, principalId: string, grants: GrantsByScope): Promise<void> => {
+  const { GLOBAL: global = [], ...scoped } = grants
   if (global.length > 0)
     await grant(em, principalId, { scope: 'GLOBAL', resourceIds: [principalId], permissions: global })
-  for (const [scope, grants] of Object.entries(scoped))
-    for (const [id, permissions] of Object.entries(grants))
+  for (const [scope, byId] of Object.entries(scoped))
+    for (const [id, permissions] of Object.entries(byId))
       await grant(em, principalId, { scope: scope as Scope, resourceIds: [id], permissions })
 }
 
@@ -85,6 +87,7 @@ const listen = (app: ReturnType<typeof createApp>) =>
     const server = serverOf(app).listen(0, '127.0.0.1', () => resolve(server))
   })
 
+/** How an API of a test differs from the usual one. */
 export interface ApiOptions {
   /** The operations to mount; the real ones unless stated. */
   readonly operations?: Operations
@@ -104,7 +107,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
     temporal: connectTemporal({ address, namespace: 'default', taskQueue: 'certwright' }),
     authenticate: authenticateWith({ issuer: issuer.issuer, audiences: [], algorithms: ['ES256', 'RS256'] }),
     settings: new Settings(orm.em),
-    services: { seal: new Seal(new Map([['test', randomBytes(32)]])) },
+    seal: new Seal(new Map([['test', randomBytes(32)]])),
     clock: () => new Date(),
     log: pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     baseUrl: 'http://localhost',
@@ -116,7 +119,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   const em = () => orm.em.fork()
 
   /** A new user with these grants, and how the user calls. */
-  const user = async (grants: GrantWishes = {}) => {
+  const user = async (grants: GrantsByScope = {}) => {
     const providerId = randomUUID()
     const fork = em()
     const made = fork.create(User, {
@@ -131,7 +134,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   }
 
   /** A new API client with these grants, and how it calls. */
-  const apiClient = async (grants: GrantWishes = {}) => {
+  const apiClient = async (grants: GrantsByScope = {}) => {
     const providerId = randomUUID()
     const fork = em()
     const made = fork.create(ApiClient, { providerId, name: providerId })
@@ -149,4 +152,6 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   }
   return { url, as, user, apiClient, em, deps, issuer, databaseUrl, stop, anonymous: as() }
 }
+
+/** A running API of a test. */
 export type Api = Awaited<ReturnType<typeof startApi>>

@@ -9,7 +9,7 @@ import {
 } from '../../domain/permission-enums.ts'
 import type { Scope } from '../../domain/permissions.ts'
 
-/** Permissions of which one suffices, by the scope of the office that they are held on. */
+/** Permissions of which one suffices, by the scope of the example resource that they are held on. */
 export type Need = Partial<Readonly<Record<Scope | 'GLOBAL', readonly string[]>>> & {
   /** Having made this suffices as well. */
   readonly creatorOf?: 'CertRequest' | 'Certificate' | 'CertificateOrder'
@@ -28,13 +28,13 @@ export interface Row {
   readonly needs: readonly Need[] | undefined
   /** What keeps an item in a filtered list, and the id of the item. */
   readonly shows?: { readonly need: Need; readonly id: string }
-  /** What differs from the operation's example; `issued` uses what the office's certificate is made of. */
+  /** What differs from the operation's example; `issued` uses what the example certificate is made of. */
   readonly body?: unknown
   readonly query?: Readonly<Record<string, string>>
   readonly issued?: 'FINGERPRINT' | 'ISSUER_AND_SERIAL' | 'BYTES'
-  /** What the office must be like before. */
-  readonly office?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON'
-  /** The request is that of the office's certificate. */
+  /** What must be the case before. */
+  readonly state?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON'
+  /** The request is that of the example certificate. */
   readonly ofCertificate?: true
   /** The status for whom it is allowed; that of the operation unless stated. */
   readonly status?: number
@@ -179,7 +179,7 @@ const subjects: readonly Row[] = [
 
 const createUnder = policy('CERTS_CREATE')
 const approving: Need = { CERT_REQUEST: ['APPROVE'], POLICY: ['CERTREQS_APPROVE'] }
-const waits = { office: 'WAITS_FOR_APPROVAL' } as const
+const waits = { state: 'WAITS_FOR_APPROVAL' } as const
 
 const orders: readonly Row[] = [
   needing(createUnder, readEndEntity)('createCertRequest'),
@@ -222,7 +222,7 @@ const issued: readonly Row[] = [
   withToken('searchCertificates', { shows: certificates }),
   needing(enterRealm)('searchCertificates', { shows: certificates, body: { realmId: exampleIds.Realm } }),
   needing(enterRealm)('getCertificatesByRealmId', { shows: certificates }),
-  needing(enterRealm)('getSoonExpiringCertificates', { shows: certificates, office: 'EXPIRES_SOON' }),
+  needing(enterRealm)('getSoonExpiringCertificates', { shows: certificates, state: 'EXPIRES_SOON' }),
 ]
 
 /** Every call of contract 7.4 that is tried; those of operations that are not mounted wait for them. */

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose'
 
-/** What a token shall say beside or instead of the usual. */
-export interface TokenWishes {
+/** What a token is to say beside or instead of the usual. */
+export interface TokenOptions {
   readonly claims?: JWTPayload
   readonly issuer?: string
   /** Seconds from now; the default is 300. */
@@ -26,17 +26,17 @@ export const startIssuer = async () => {
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const issuer = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const sign = (key: CryptoKey | Uint8Array, algorithm: string, wishes: TokenWishes) =>
-    new SignJWT(wishes.claims ?? {})
+  const sign = (key: CryptoKey | Uint8Array, algorithm: string, options: TokenOptions) =>
+    new SignJWT(options.claims ?? {})
       .setProtectedHeader({ alg: algorithm, kid: 'test' })
-      .setIssuer(wishes.issuer ?? issuer())
+      .setIssuer(options.issuer ?? issuer())
       .setIssuedAt()
-      .setExpirationTime(Math.floor(Date.now() / 1000) + (wishes.expiresIn ?? 300))
+      .setExpirationTime(Math.floor(Date.now() / 1000) + (options.expiresIn ?? 300))
       .sign(key)
   return {
     issuer: issuer(),
-    /** A good token, unless the wishes spoil it. */
-    token: (wishes: TokenWishes = {}) => sign(privateKey, 'ES256', wishes),
+    /** A good token, unless the options spoil it. */
+    token: (options: TokenOptions = {}) => sign(privateKey, 'ES256', options),
     userToken: (subject: string, claims: JWTPayload = {}) =>
       sign(privateKey, 'ES256', { claims: { sub: subject, preferred_username: subject, ...claims } }),
     clientToken: (clientId: string) =>
@@ -44,14 +44,16 @@ export const startIssuer = async () => {
         claims: { sub: `sa-${clientId}`, azp: clientId, preferred_username: `service-account-${clientId}` },
       }),
     /** Signed with somebody else's key under our key id. */
-    foreignToken: async (wishes: TokenWishes = {}) => sign((await keyPair()).privateKey, 'ES256', wishes),
+    foreignToken: async (options: TokenOptions = {}) => sign((await keyPair()).privateKey, 'ES256', options),
     /** Not signed at all, and saying so. */
-    unsignedToken: ({ claims = {} }: TokenWishes = {}) =>
+    unsignedToken: ({ claims = {} }: TokenOptions = {}) =>
       new UnsecuredJWT(claims).setIssuer(issuer()).setIssuedAt().setExpirationTime('5m').encode(),
     /** The public key used as an HMAC secret. */
-    confusedToken: async (wishes: TokenWishes = {}) =>
-      sign(new TextEncoder().encode(await exportSPKI(publicKey)), 'HS256', wishes),
+    confusedToken: async (options: TokenOptions = {}) =>
+      sign(new TextEncoder().encode(await exportSPKI(publicKey)), 'HS256', options),
     stop: () => new Promise<void>(resolve => void server.close(() => resolve())),
   }
 }
+
+/** A running token issuer. */
 export type Issuer = Awaited<ReturnType<typeof startIssuer>>

@@ -188,6 +188,7 @@ export const withoutMissing = operation('POST /failures/:id/check', {
   handle: () => undefined,
 })
 
+/** All of them by operationId. */
 export const everything = {
   createThing,
   listThings,

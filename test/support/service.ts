@@ -46,7 +46,7 @@ export const startService = async ({ services: own, withoutWorker = false }: Ser
   const client = new Client({ connection, namespace, dataConverter })
   const services: Services = {
     orm: api.deps.orm,
-    seal: api.deps.services.seal,
+    seal: api.deps.seal,
     settings: api.deps.settings,
     runs: createRuns(client, taskQueue),
     clock: () => new Date(),

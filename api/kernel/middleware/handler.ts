@@ -8,7 +8,7 @@ import type { Dependencies } from '../dependencies.ts'
 import { read } from '../errors.ts'
 import type { Operation } from '../operation.ts'
 import { readPage, sortableBy } from '../paging.ts'
-import { perform, type Surrounding } from '../perform.ts'
+import { perform, type Running } from '../perform.ts'
 import { parametersIn } from '../query.ts'
 import { readBody } from './body.ts'
 import type { State } from './state.ts'
@@ -38,7 +38,7 @@ const shapeReader = (operation: Operation) => {
 }
 
 /** The handler of one operation. */
-export const handlerOf = (operationId: string, operation: Operation, deps: Surrounding): Middleware<State> => {
+export const handlerOf = (operationId: string, operation: Operation, deps: Running): Middleware<State> => {
   const shape = shapeReader(operation)
   return async ctx => {
     ctx.state.operationId = operationId

@@ -6,7 +6,7 @@ import type { State } from './state.ts'
 
 const acceptable = /^[\w.-]{8,64}$/
 
-/** Gives the request its id (the caller's own when it is a sane one) and logs how it ended. */
+/** Gives the request its id (the caller's own where that has the right form) and logs how it ended. */
 export const requestLog =
   (log: Logger): Middleware<State> =>
   async (ctx, next) => {

@@ -33,6 +33,7 @@ const status = enumOf(CertRequestStatus, 'CertRequestStatus')
 const validFor = enumOf(ValidFor, 'ValidFor')
 const keyPairMode = enumOf(KeyPairMode, 'KeyPairMode')
 
+/** A certificate request to be made. */
 export const CreateCertReqRequestDto = dto('CreateCertReqRequestDto', {
   policyId: Uuid,
   endEntityId: Uuid,
@@ -42,8 +43,11 @@ export const CreateCertReqRequestDto = dto('CreateCertReqRequestDto', {
   pkcs10ReqBase64: maybe(Base64),
   publicKeyBase64: maybe(Base64),
 })
+
+/** A certificate request to be made, as the handler gets it. */
 export type CreateCertReqRequest = z.output<typeof CreateCertReqRequestDto>
 
+/** A certificate request. */
 export const GetCertReqResponseDto = dto('GetCertReqResponseDto', {
   id: Uuid,
   realmId: Uuid,
@@ -68,10 +72,13 @@ export const GetCertReqResponseDto = dto('GetCertReqResponseDto', {
   metadata: Metadata,
 })
 
+/** The certificate request that was made. */
 export const CreateCertReqResponseDto = sameAs('CreateCertReqResponseDto', GetCertReqResponseDto)
 
+/** A page of certificate requests. */
 export const GetCertReqResponseDtoPage = pageDto('GetCertReqResponseDtoPage', GetCertReqResponseDto)
 
+/** Which certificate requests are looked for. */
 export const CertReqSearchRequestDto = dto('CertReqSearchRequestDto', {
   realmId: Uuid,
   simpleSearchTerm: MaybeText(),
@@ -95,19 +102,23 @@ const GetPendingCertReqResponseDto = dto('GetPendingCertReqResponseDto', {
   metadata: Metadata,
 })
 
+/** A page of the certificate requests that wait for a person. */
 export const GetPendingCertReqResponseDtoPage = pageDto(
   'GetPendingCertReqResponseDtoPage',
   GetPendingCertReqResponseDto,
 )
 
+/** The PKCS#10 request that a certificate request is looked up by. */
 export const CertReqSearchByPkcs10 = dto('CertReqSearchByPkcs10', { pkcs10ReqBase64: Base64 })
 
+/** A PKCS#10 request to be examined, and whom and under which policy it would be for. */
 export const ExaminePkcs10RequestRequestDto = dto('ExaminePkcs10RequestRequestDto', {
   policyId: Uuid,
   endEntityId: Uuid,
   pkcs10ReqBase64: Base64,
 })
 
+/** What a PKCS#10 request says, and what stands against a certificate for it. */
 export const ExaminePkcs10RequestResponseDto = dto('ExaminePkcs10RequestResponseDto', {
   valid: z.boolean(),
   signatureValid: z.boolean(),
@@ -127,6 +138,7 @@ export const ExaminePkcs10RequestResponseDto = dto('ExaminePkcs10RequestResponse
   policyViolations: z.array(z.object({ apiError: ApiErrorValue, message: z.string() })),
 })
 
+/** Certificate requests to be made, one for each end entity. */
 export const CreateMultipleCertReqRequestDto = dto('CreateMultipleCertReqRequestDto', {
   policyId: Uuid,
   endEntityIds: idsOf(),
@@ -135,6 +147,7 @@ export const CreateMultipleCertReqRequestDto = dto('CreateMultipleCertReqRequest
   keyGenParamsDto: KeyGenParamsDto,
 })
 
+/** The certificate requests that were made, and why others were not. */
 export const CreateMultipleCertReqResponseDto = dto('CreateMultipleCertReqResponseDto', {
   certRequests: listOf(GetCertReqResponseDto),
   errors: listOf(BatchItemError),
@@ -148,5 +161,8 @@ const decisionFields = {
   metadata: Metadata,
 }
 
+/** A certificate request after its approval. */
 export const ApproveCertReqResponseDto = dto('ApproveCertReqResponseDto', decisionFields)
+
+/** A certificate request after it was declined. */
 export const DeclineCertReqResponseDto = dto('DeclineCertReqResponseDto', decisionFields)

@@ -3,32 +3,32 @@ import { certStatusAt } from '../../../domain/lifecycle.ts'
 import { publicKeyHash } from '../../../pki/keys/request-key.ts'
 import type { NewCa, NewCertificate, storeImport } from '../../../storage/certificate-import.ts'
 import { metadataOf } from '../../../storage/rows/columns.ts'
-import type { Stranger } from './import-blocks.ts'
+import type { ForeignCertificate } from './import-blocks.ts'
 import type { Issuance } from './import-issuers.ts'
 import type { Judged, Judgement } from './import-judgement.ts'
 
-const fileNameOf = ({ certificate: { subjectCommonName, serialNumber } }: Stranger): string =>
+const fileNameOf = ({ certificate: { subjectCommonName, serialNumber } }: ForeignCertificate): string =>
   `${(subjectCommonName ?? 'ca').replace(/[^\w.-]/g, '_').slice(0, 200)}_${serialNumber}.pem`
 
 /** The CA records that an import adds, and the id of every CA certificate that is known then. */
 const casOf = (judged: readonly Judged[], { issuerOf, caIds }: Issuance) => {
-  const added = new Map<string, Stranger>()
+  const added = new Map<string, ForeignCertificate>()
   for (const { block, verdict } of judged)
     if (block && verdict.kind === 'CHAIN' && !caIds.has(block.certificate.fingerprint))
       added.set(block.certificate.fingerprint, block)
   const ids = new Map([...caIds, ...[...added.keys()].map(print => [print, crypto.randomUUID()] as const)])
   const issuerIdOf = (print: string): string | null => ids.get(issuerOf.get(print) ?? '') ?? null
-  const cas = [...added].map(([print, stranger]): NewCa => ({
+  const cas = [...added].map(([print, foreign]): NewCa => ({
     id: ids.get(print) ?? '',
-    filename: fileNameOf(stranger),
+    filename: fileNameOf(foreign),
     issuerCaId: issuerIdOf(print),
-    certificate: stranger.certificate,
+    certificate: foreign.certificate,
   }))
   return { cas, issuerIdOf }
 }
 
 /** What an import stores. */
-export const keptOf = ({ judged, newcomers }: Judgement, issuance: Issuance) => {
+export const keptOf = ({ judged, newEndEntities }: Judgement, issuance: Issuance) => {
   const { cas, issuerIdOf } = casOf(judged, issuance)
   const certificates = judged.flatMap(({ block, verdict }): NewCertificate[] => {
     if (!block || verdict.kind !== 'IMPORT') return []
@@ -44,7 +44,7 @@ export const keptOf = ({ judged, newcomers }: Judgement, issuance: Issuance) => 
       },
     ]
   })
-  return { endEntities: newcomers, cas, certificates }
+  return { endEntities: newEndEntities, cas, certificates }
 }
 
 type Rows = Awaited<ReturnType<typeof storeImport>>

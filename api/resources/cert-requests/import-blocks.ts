@@ -1,4 +1,4 @@
-// The blocks of a certificate import: PEM text of strangers, read one by one (contract 1.2, 10.4).
+// The blocks of a certificate import: certificates from elsewhere as PEM text, read one by one (contract 1.2, 10.4).
 import { canonicalNames } from '../../../domain/import-rules.ts'
 import { Failure } from '../../../domain/failure.ts'
 import type { SubjectData } from '../../../domain/end-entity-rules.ts'
@@ -7,17 +7,17 @@ import { parseCertificate, type CertificateDescription } from '../../../pki/cert
 import { certificateSubjectOf } from '../../../pki/names/subject-data.ts'
 import { decodePem, type PemBlock } from '../../../pki/pem.ts'
 import { isStorable, isStorableText } from '../../../storage/certificate-row.ts'
-import { mapInTurns } from '../../kernel/yielding.ts'
+import { mapYielding } from '../../kernel/yielding.ts'
 
 /** A certificate of the input with what it says about its owner. */
-export interface Stranger {
+export interface ForeignCertificate {
   /** Self-signed is also what names itself as its issuer with a signature that cannot be checked here. */
   readonly certificate: CertificateDescription
   readonly names: SubjectData
 }
 
 /** One block of the input; null where it holds no readable certificate. */
-export type Block = Stranger | null
+export type Block = ForeignCertificate | null
 
 const holdsCertificate = ({ label }: PemBlock): boolean => label === '' || label.endsWith('CERTIFICATE')
 
@@ -44,14 +44,14 @@ const readBlock = (block: PemBlock): Block => {
 
 /** Reads the blocks of PEM text in their order; INVALID_CERTIFICATE when none of them is readable. */
 export const readBlocks = async (pemCertificates: string): Promise<Block[]> => {
-  const blocks = await mapInTurns(decodePem(pemCertificates), readBlock)
+  const blocks = await mapYielding(decodePem(pemCertificates), readBlock)
   if (blocks.every(block => block === null)) throw new Failure('INVALID_CERTIFICATE')
   return blocks
 }
 
 /** The distinct certificates of the input by fingerprint, in the order in which they come first. */
-export const distinctOf = (blocks: readonly Block[]): ReadonlyMap<string, Stranger> => {
-  const distinct = new Map<string, Stranger>()
+export const distinctOf = (blocks: readonly Block[]): ReadonlyMap<string, ForeignCertificate> => {
+  const distinct = new Map<string, ForeignCertificate>()
   for (const block of blocks)
     if (block && !distinct.has(block.certificate.fingerprint)) distinct.set(block.certificate.fingerprint, block)
   return distinct

@@ -5,26 +5,29 @@ import { dto, listOf, Long, LongText, maybe, nullable, sameAs, Timestamp, Uuid }
 import { ApiErrorValue, BatchItemError } from '../../kernel/shared-dtos.ts'
 import { CertificateDto } from '../certificates/dtos.ts'
 
-const mostBlocks = 10_000
+const maxBlocks = 10_000
 
-/** PEM text of so many blocks; more are REQUEST_TOO_LARGE, as those of a list. */
-const PemBlocks = (most: number) =>
+/** PEM text of at most so many blocks; more are REQUEST_TOO_LARGE, as items of a list are. */
+const PemBlocks = (max: number) =>
   LongText().check(({ value, issues }) => {
-    if (hasMoreBlocks(value, most))
-      issues.push({ code: 'too_big', origin: 'array', maximum: most, inclusive: true, input: [] })
+    if (hasMoreBlocks(value, max))
+      issues.push({ code: 'too_big', origin: 'array', maximum: max, inclusive: true, input: [] })
   })
 
+/** Certificates to be imported under a policy. */
 export const ImportCertificatesRequestDto = dto('ImportCertificatesRequestDto', {
   policyId: Uuid,
-  pemCertificates: PemBlocks(mostBlocks),
+  pemCertificates: PemBlocks(maxBlocks),
   endEntityId: maybe(Uuid),
 })
 
+/** Certificates whose import is to be verified. */
 export const VerifyImportCertificatesRequestDto = sameAs(
   'VerifyImportCertificatesRequestDto',
   ImportCertificatesRequestDto,
 )
 
+/** What an import stored, knew already and refused. */
 export const ImportCertificatesResponseDto = dto('ImportCertificatesResponseDto', {
   total: Long,
   importedCertificates: listOf(CertificateDto),
@@ -48,6 +51,7 @@ const parsedCertificate = {
   message: nullable(z.string()),
 }
 
+/** What an import would do with each certificate. */
 export const VerifyImportCertificatesResponseDto = dto('VerifyImportCertificatesResponseDto', {
   total: Long,
   importable: Long,

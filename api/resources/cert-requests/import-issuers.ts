@@ -3,8 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { isIssuedBy } from '../../../pki/certificate/chain.ts'
 import { parseCertificate, type CertificateDescription } from '../../../pki/certificate/certificate.ts'
 import { findCasNamed } from '../../../storage/known-certificates.ts'
-import type { Stranger } from './import-blocks.ts'
-import { mapInTurns } from '../../kernel/yielding.ts'
+import type { ForeignCertificate } from './import-blocks.ts'
+import { mapYielding } from '../../kernel/yielding.ts'
 
 /** What the signatures of an import say; certificates are named by their fingerprints. */
 export interface Issuance {
@@ -27,8 +27,8 @@ const textOf = ([name, keyIdentifier]: Claim): string => `${name.toString('hex')
 const claimOf = ({ subjectNameDer, ski }: Certificate): Claim => [subjectNameDer, ski]
 const issuerClaimOf = ({ issuerNameDer, aki }: Certificate): Claim => [issuerNameDer, aki]
 
-/** The most signatures that are tried by name, and by name and key identifier: bounds what a hostile input costs. */
-const mostTried = 8
+/** How many signatures are tried by name, and by name and key identifier: bounds what a hostile input costs. */
+const maxTried = 8
 
 /** Finds the CAs that may have signed a certificate, those with the very key identifier first. */
 const candidatesAmong = (cas: readonly Certificate[]) => {
@@ -37,7 +37,7 @@ const candidatesAmong = (cas: readonly Certificate[]) => {
   return (certificate: Certificate): Certificate[] => {
     const exact = byClaim.get(textOf(issuerClaimOf(certificate))) ?? []
     const named = byName.get(textOf([certificate.issuerNameDer, null])) ?? []
-    return [...new Set([...exact.slice(0, mostTried), ...named.slice(0, mostTried)])]
+    return [...new Set([...exact.slice(0, maxTried), ...named.slice(0, maxTried)])]
   }
 }
 
@@ -59,13 +59,13 @@ const forgeryAmong = (ours: readonly Certificate[]) => {
 const loadCas = async (em: EntityManager, certificates: readonly Certificate[]) => {
   const names = certificates.flatMap(({ issuerDn, subjectDn, isCa }) => (isCa ? [issuerDn, subjectDn] : [issuerDn]))
   const records = await findCasNamed(em, [...new Set(names)])
-  return mapInTurns(records, ({ der, ...record }) => ({ ...record, certificate: parseCertificate(der) }))
+  return mapYielding(records, ({ der, ...record }) => ({ ...record, certificate: parseCertificate(der) }))
 }
 
 /** Who signed each certificate, itself included; null where nobody is found. */
 const findSigners = async (certificates: readonly Certificate[], cas: readonly Certificate[]) => {
   const candidatesOf = candidatesAmong(cas)
-  return mapInTurns(certificates, certificate => {
+  return mapYielding(certificates, certificate => {
     const others = candidatesOf(certificate).filter(({ fingerprint }) => fingerprint !== certificate.fingerprint)
     const candidates = certificate.selfSigned ? [certificate, ...others] : others
     return { certificate, signer: candidates.find(ca => isIssuedBy(certificate, ca)) ?? null }
@@ -87,8 +87,8 @@ const chainOf = (signed: readonly Signed[], cas: readonly Certificate[]): Readon
 }
 
 /** Checks the signatures of an import against the CAs that are known and those that come along. */
-export const findIssuance = async (em: EntityManager, strangers: Iterable<Stranger>): Promise<Issuance> => {
-  const certificates = [...strangers].map(({ certificate }) => certificate)
+export const findIssuance = async (em: EntityManager, imported: Iterable<ForeignCertificate>): Promise<Issuance> => {
+  const certificates = [...imported].map(({ certificate }) => certificate)
   const known = await loadCas(em, certificates)
   const { isImpostor, isForged } = forgeryAmong(known.filter(ca => ca.vouchedFor).map(ca => ca.certificate))
   const own = certificates.filter(ca => ca.isCa && ca.cryptoAlgorithm !== null && !isImpostor(ca))

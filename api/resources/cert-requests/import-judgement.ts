@@ -1,4 +1,5 @@
-// What becomes of each block of a certificate import: the one judgement of the import and of its rehearsal (contract 10.4).
+// What becomes of each block of a certificate import: one judgement for the import and for its verification (contract
+// 10.4).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../../domain/failure.ts'
 import { checkCertificate, checkOwner } from '../../../domain/import-rules.ts'
@@ -6,9 +7,9 @@ import type { NewEndEntity } from '../../../storage/certificate-import.ts'
 import type { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { findKnownCertificates, type KnownCertificate } from '../../../storage/known-certificates.ts'
 import type { Policy } from '../../../storage/rows/policy.ts'
-import { distinctOf, type Block, type Stranger } from './import-blocks.ts'
+import { distinctOf, type Block, type ForeignCertificate } from './import-blocks.ts'
 import type { Issuance } from './import-issuers.ts'
-import { matchOwners, Newcomers, type Match } from './import-owners.ts'
+import { matchOwners, NewEndEntities, type Match } from './import-owners.ts'
 
 /** What becomes of a block. */
 export type Verdict =
@@ -30,7 +31,7 @@ export interface Judged {
 /** The judgement of a whole input. */
 export interface Judgement {
   readonly judged: readonly Judged[]
-  readonly newcomers: readonly NewEndEntity[]
+  readonly newEndEntities: readonly NewEndEntity[]
 }
 
 /** What an import is judged by. */
@@ -66,8 +67,8 @@ interface Facts {
 /** Judges the distinct certificates one after the other: an earlier one may bring the end entity of a later one. */
 const judgeOne = (
   { policy, issuance }: ImportCase,
-  newcomers: Newcomers,
-  { stranger: { certificate, names }, known, match }: Facts & { stranger: Stranger },
+  newEndEntities: NewEndEntities,
+  { foreign: { certificate, names }, known, match }: Facts & { foreign: ForeignCertificate },
 ): Verdict => {
   const { fingerprint } = certificate
   if (known?.realmId === policy.realmId) return { kind: 'KNOWN', certificateId: known.id }
@@ -78,7 +79,7 @@ const judgeOne = (
   if (match && 'failure' in match) throw match.failure
   const owner = match?.endEntity ?? null
   if (owner) checkOwner(policy, names, owner)
-  return { kind: 'IMPORT', certificateId: crypto.randomUUID(), endEntityId: (owner ?? newcomers.take(names)).id }
+  return { kind: 'IMPORT', certificateId: crypto.randomUUID(), endEntityId: (owner ?? newEndEntities.take(names)).id }
 }
 
 const attempt = (judge: () => Verdict): Verdict => {
@@ -94,23 +95,23 @@ const attempt = (judge: () => Verdict): Verdict => {
 const matchAll = async (
   em: EntityManager,
   { policy, endEntity }: ImportCase,
-  strangers: readonly Stranger[],
+  distinct: readonly ForeignCertificate[],
 ): Promise<Match[]> => {
-  if (endEntity) return strangers.map(() => ({ endEntity }))
+  if (endEntity) return distinct.map(() => ({ endEntity }))
   return matchOwners(
     em,
     policy,
-    strangers.map(({ names }) => names),
+    distinct.map(({ names }) => names),
   )
 }
 
-const factsOf = async (em: EntityManager, input: ImportCase, strangers: ReadonlyMap<string, Stranger>) => {
-  const known = await findKnownCertificates(em, [...strangers.keys()])
-  const fresh = [...strangers].filter(([print]) => !known.has(print) && !input.issuance.chain.has(print))
+const factsOf = async (em: EntityManager, input: ImportCase, distinct: ReadonlyMap<string, ForeignCertificate>) => {
+  const known = await findKnownCertificates(em, [...distinct.keys()])
+  const fresh = [...distinct].filter(([print]) => !known.has(print) && !input.issuance.chain.has(print))
   const matches = await matchAll(
     em,
     input,
-    fresh.map(([, stranger]) => stranger),
+    fresh.map(([, foreign]) => foreign),
   )
   const matchOf = new Map(fresh.map(([print], index) => [print, matches[index]]))
   return (print: string): Facts => ({ known: known.get(print), match: matchOf.get(print) })
@@ -124,18 +125,18 @@ const verdictAgain = (verdict: Verdict): Verdict =>
 
 /** Judges every block; changes nothing. */
 export const judgeImport = async (em: EntityManager, input: ImportCase): Promise<Judgement> => {
-  const strangers = distinctOf(input.blocks)
-  const factsAbout = await factsOf(em, input, strangers)
-  const newcomers = new Newcomers(input.policy)
+  const distinct = distinctOf(input.blocks)
+  const factsAbout = await factsOf(em, input, distinct)
+  const newEndEntities = new NewEndEntities(input.policy)
   const verdicts = new Map<string, Verdict>()
   const judged = input.blocks.map((block): Judged => {
     if (!block) return unreadable
     const { fingerprint } = block.certificate
     const facts = factsAbout(fingerprint)
     const earlier = verdicts.get(fingerprint)
-    const verdict = earlier ?? attempt(() => judgeOne(input, newcomers, { ...facts, stranger: block }))
+    const verdict = earlier ?? attempt(() => judgeOne(input, newEndEntities, { ...facts, foreign: block }))
     verdicts.set(fingerprint, verdict)
     return { block, verdict: earlier ? verdictAgain(earlier) : verdict, matchId: matchIdOf(facts) }
   })
-  return { judged, newcomers: newcomers.all }
+  return { judged, newEndEntities: newEndEntities.all }
 }

@@ -28,12 +28,12 @@ export const matchOwners = async (
   const living = await matchEndEntities(em, policy, { subjects })
   const unmatched = subjects.filter((_, index) => living[index]?.length === 0)
   const archived = await matchEndEntities(em, policy, { subjects: unmatched, archived: true })
-  const resting = new Set(unmatched.filter((_, index) => (archived[index]?.length ?? 0) > 0))
-  return subjects.map((subject, index) => matchOf(living[index] ?? [], resting.has(subject)))
+  const withArchived = new Set(unmatched.filter((_, index) => (archived[index]?.length ?? 0) > 0))
+  return subjects.map((subject, index) => matchOf(living[index] ?? [], withArchived.has(subject)))
 }
 
-/** The end entities that an import makes: certificates with one lookup key share one. */
-export class Newcomers {
+/** The end entities that an import makes; certificates with the same lookup key share one. */
+export class NewEndEntities {
   readonly #policy: Policy
   readonly #byKey = new Map<string, NewEndEntity>()
   readonly all: NewEndEntity[] = []

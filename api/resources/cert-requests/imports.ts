@@ -1,4 +1,5 @@
-// Certificates of strangers taken in, and the rehearsal of it (contract 10.4, docs/decisions/0007).
+// The import of certificates that were issued elsewhere, and its verification, which stores nothing (contract 10.4,
+// docs/decisions/0007).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { checkImport } from '../../../domain/import-rules.ts'
 import { storeImport } from '../../../storage/certificate-import.ts'
@@ -13,7 +14,7 @@ import { importAnswer, keptOf, verifyAnswer } from './import-answers.ts'
 import { distinctOf, readBlocks } from './import-blocks.ts'
 import { findIssuance } from './import-issuers.ts'
 import { judgeImport, type ImportCase } from './import-judgement.ts'
-import { afterOthers } from '../../kernel/yielding.ts'
+import { serially } from '../../kernel/yielding.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import {
   ImportCertificatesRequestDto,
@@ -22,7 +23,7 @@ import {
   VerifyImportCertificatesResponseDto,
 } from './import-dtos.ts'
 
-interface Wish {
+interface ImportCall {
   readonly em: EntityManager
   readonly caller: Caller
   readonly policy: Policy
@@ -31,14 +32,14 @@ interface Wish {
 }
 
 /** What both operations begin with: the rights that the body decides, what refuses the whole, and the signatures. */
-const prepare = async ({ em, caller, policy, endEntity, body }: Wish): Promise<ImportCase> => {
+const prepare = async ({ em, caller, policy, endEntity, body }: ImportCall): Promise<ImportCase> => {
   if (!endEntity) await caller.must('CREATE_END_ENTITY', { REALM: policy.realmId })
   checkImport({ realm: await em.findOneOrFail(Realm, policy.realmId), policy, endEntity })
   const blocks = await readBlocks(body.pemCertificates)
   return { policy, endEntity, blocks, issuance: await findIssuance(em, distinctOf(blocks).values()) }
 }
 
-/** Judges by what is known when its turn comes, and stores what is to be imported. */
+/** Judges by what is known when no other import is running, and stores what is to be imported. */
 const store = async (em: EntityManager, prepared: ImportCase, now: Date) => {
   await takeLock(em, 'IMPORT')
   const judgement = await judgeImport(em, prepared)
@@ -71,9 +72,9 @@ export const importCertificates = operation('POST /cert-requests/import-certific
   largeBody: true,
   returns: [201, ImportCertificatesResponseDto],
   fails: [415, 422],
-  handle: async ({ em, clock, ...wish }) => {
-    const prepared = await prepare({ em, ...wish })
-    return afterOthers(() => em.transactional(transaction => store(transaction, prepared, clock())))
+  handle: async ({ em, clock, ...call }) => {
+    const prepared = await prepare({ em, ...call })
+    return serially(() => em.transactional(transaction => store(transaction, prepared, clock())))
   },
 })
 
@@ -87,8 +88,8 @@ export const verifyImportCertificates = operation('POST /cert-requests/import-ce
   largeBody: true,
   returns: [200, VerifyImportCertificatesResponseDto],
   fails: [415, 422],
-  handle: async wish => {
-    const prepared = await prepare(wish)
-    return verifyAnswer(await judgeImport(wish.em, prepared), prepared.issuance)
+  handle: async call => {
+    const prepared = await prepare(call)
+    return verifyAnswer(await judgeImport(call.em, prepared), prepared.issuance)
   },
 })

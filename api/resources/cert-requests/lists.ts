@@ -1,6 +1,7 @@
 // Lists of certificate requests: only what the caller may read is in them (contract 1.3, 7.1).
 import { requiredApprovals } from '../../../domain/lifecycle.ts'
 import { findCertRequests, findOpenCertRequests } from '../../../storage/lists/cert-requests.ts'
+import type { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
@@ -26,6 +27,18 @@ export const searchCertRequests = operation('POST /cert-requests/search', {
   handle: ({ body, em, caller, page }) => findCertRequests(em, caller, { ...body, page }),
 })
 
+const pendingOf = (request: CertRequest) => ({
+  id: request.id,
+  policyId: request.policyId,
+  endEntityId: request.endEntityId,
+  policyName: request.policyName,
+  endEntityCommonName: request.endEntityCommonName,
+  certRequestStatus: request.certRequestStatus,
+  approvals: request.state.approverIds.length,
+  requiredApprovals: requiredApprovals(request),
+  metadata: request.metadata,
+})
+
 export const getMostRecentPendingCertificates = operation('GET /cert-requests/realms/:id/pending', {
   summary: 'List the newest requests of a realm that wait for an approval or for the verification of an address',
   on: Realm,
@@ -36,17 +49,6 @@ export const getMostRecentPendingCertificates = operation('GET /cert-requests/re
   returns: [200, GetPendingCertReqResponseDtoPage],
   handle: async ({ target, query, em, caller }) => {
     const page = await findOpenCertRequests(em, caller, { realmId: target.id, size: query.size })
-    const content = page.content.map(request => ({
-      id: request.id,
-      policyId: request.policyId,
-      endEntityId: request.endEntityId,
-      policyName: request.policyName,
-      endEntityCommonName: request.endEntityCommonName,
-      certRequestStatus: request.certRequestStatus,
-      approvals: request.state.approverIds.length,
-      requiredApprovals: requiredApprovals(request),
-      metadata: request.metadata,
-    }))
-    return { ...page, content }
+    return { ...page, content: page.content.map(pendingOf) }
   },
 })

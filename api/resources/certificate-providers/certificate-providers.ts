@@ -1,57 +1,24 @@
 // Certificate providers: the backends that issue certificates (contract 6.3, 10).
-import { z } from 'zod'
-import type { EntityManager } from '@mikro-orm/postgresql'
-import { CertificateProviderType, ConnectionStatus } from '../../../domain/enums.ts'
-import type { PageRequest, Sort } from '../../../domain/search.ts'
+import type { z } from 'zod'
+import { findCertificateProviders } from '../../../storage/lists/certificate-providers.ts'
 import { record } from '../../../storage/audit.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
-import { alias, searchPage } from '../../../storage/lists/search.ts'
 import { checkProviderRun, prepareProviderRun } from '../../../workflows/starts.ts'
-import * as shape from '../../kernel/dto.ts'
 import { operation } from '../../kernel/operation.ts'
 import { PENDING } from '../../kernel/temporal.ts'
 import { changedSettings, newSettings, shownConfiguration } from '../../../authority/providers/configuration.ts'
 import { change, create } from '../../kernel/writing.ts'
-
-const Type = shape.enumOf(CertificateProviderType, 'CertificateProviderType')
-/** Spaces and lines are part of a JSON document. */
-const Configuration = z.string().max(1_000_000)
-
-const GetCertificateProviderResponseDto = shape.dto('GetCertificateProviderResponseDto', {
-  id: shape.Uuid,
-  name: z.string(),
-  certificateProviderType: Type,
-  configuration: z.string(),
-  connectionStatus: shape.enumOf(ConnectionStatus),
-  lastCheckedDate: shape.nullable(shape.Timestamp),
-  archiveInfo: shape.ArchiveInfo,
-  metadata: shape.Metadata,
-})
-const GetCertificateProviderMinimalResponseDto = shape.dto('GetCertificateProviderMinimalResponseDto', {
-  id: shape.Uuid,
-  name: z.string(),
-  certificateProviderType: Type,
-})
-const CreateCertificateProviderRequestDto = shape.dto('CreateCertificateProviderRequestDto', {
-  name: shape.Text(),
-  certificateProviderType: Type,
-  configuration: Configuration,
-})
-const UpdateCertificateProviderRequestDto = shape.dto('UpdateCertificateProviderRequestDto', {
-  name: shape.change(shape.Text()),
-  configuration: shape.change(Configuration),
-  version: shape.Version,
-})
-const CertificateProviderSearchRequestDto = shape.dto('CertificateProviderSearchRequestDto', {
-  simpleSearchTerm: shape.MaybeText(),
-  certificateProviderTypes: shape.maybe(shape.setOf(Type)),
-  archived: shape.withDefault(z.boolean(), false),
-})
-const CheckCertificateProviderConnectionDto = shape.dto('CheckCertificateProviderConnectionDto', {
-  result: z.boolean(),
-  errorMessage: shape.nullable(z.string()),
-  durationMs: shape.Long,
-})
+import {
+  CertificateProviderSearchRequestDto,
+  CheckCertificateProviderConnectionDto,
+  CreateCertificateProviderRequestDto,
+  CreateCertificateProviderResponseDto,
+  GetCertificateProviderMinimalResponseDtoPage,
+  GetCertificateProviderResponseDto,
+  GetCertificateProviderResponseDtoPage,
+  UpdateCertificateProviderRequestDto,
+  UpdateCertificateProviderResponseDto,
+} from './dtos.ts'
 
 /** The seconds that making the keys of a provider may keep its creator waiting. */
 const preparationSeconds = 30
@@ -75,7 +42,7 @@ export const createCertificateProvider = operation('POST /certificate-providers'
   needs: 'ADMIN',
   body: CreateCertificateProviderRequestDto,
   example: { body: { name: 'House CA', certificateProviderType: 'LOCAL', configuration: '{"keyAlgorithm":"EC"}' } },
-  returns: [201, shape.sameAs('CreateCertificateProviderResponseDto', GetCertificateProviderResponseDto)],
+  returns: [201, CreateCertificateProviderResponseDto],
   fails: [415, 422],
   never: [404],
   handle: async ({ em, caller, temporal, body: { name, certificateProviderType, configuration } }) => {
@@ -95,31 +62,15 @@ export const getCertificateProvider = operation('GET /certificate-providers/:id'
   handle: ({ target }) => shown(target),
 })
 
-type Wish = z.output<typeof CertificateProviderSearchRequestDto>
-
-/** What is answered as the configuration is stored as settings. */
-const stored = (sort: Sort): Sort => (sort.property === 'configuration' ? { ...sort, property: 'settings' } : sort)
-
-const search = (em: EntityManager, page: PageRequest, { simpleSearchTerm, certificateProviderTypes, archived }: Wish) =>
-  searchPage(em, CertificateProvider, {
-    where: {
-      archived,
-      ...(certificateProviderTypes && { certificateProviderType: { $in: certificateProviderTypes } }),
-    },
-    term: { text: simpleSearchTerm, in: [`${alias}.name`] },
-    page: { ...page, sort: page.sort.map(stored) },
-    sortable: ['id', 'name', 'certificateProviderType', 'settings', 'connectionStatus', 'lastCheckedDate'],
-  })
-
 export const searchCertificateProviders = operation('POST /certificate-providers/search', {
   summary: 'Search certificate providers',
   needs: 'ADMIN',
   body: CertificateProviderSearchRequestDto,
   example: { body: { certificateProviderTypes: ['LOCAL'] } },
   paging: true,
-  returns: [200, shape.pageDto('GetCertificateProviderResponseDtoPage', GetCertificateProviderResponseDto)],
+  returns: [200, GetCertificateProviderResponseDtoPage],
   handle: async ({ em, page, body }) => {
-    const found = await search(em, page, body)
+    const found = await findCertificateProviders(em, { ...body, page })
     return { ...found, content: found.content.map(shown) }
   },
 })
@@ -130,11 +81,8 @@ export const searchCertificateProvidersForPolicyCreateUpdate = operation('POST /
   body: CertificateProviderSearchRequestDto,
   example: { body: { simpleSearchTerm: 'office' } },
   paging: true,
-  returns: [
-    200,
-    shape.pageDto('GetCertificateProviderMinimalResponseDtoPage', GetCertificateProviderMinimalResponseDto),
-  ],
-  handle: ({ em, page, body }) => search(em, page, body),
+  returns: [200, GetCertificateProviderMinimalResponseDtoPage],
+  handle: ({ em, page, body }) => findCertificateProviders(em, { ...body, page }),
 })
 
 export const updateCertificateProvider = operation('PATCH /certificate-providers/:id', {
@@ -144,7 +92,7 @@ export const updateCertificateProvider = operation('PATCH /certificate-providers
   living: true,
   body: UpdateCertificateProviderRequestDto,
   example: { body: { name: 'Office CA of 2027', version: 1 } },
-  returns: [200, shape.sameAs('UpdateCertificateProviderResponseDto', GetCertificateProviderResponseDto)],
+  returns: [200, UpdateCertificateProviderResponseDto],
   fails: [409, 415, 422],
   handle: async ({ em, target, body: { name, configuration } }) => {
     change(target, { name, settings: configuration === undefined ? undefined : changedSettings(target, configuration) })

@@ -1,23 +1,12 @@
 // The templates and template signers of certificate providers (contract 10.1, 10.2).
-import { z } from 'zod'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../../domain/failure.ts'
 import { kindOf } from '../../../authority/providers/kinds.ts'
 import type { TemplateSigner } from '../../../authority/providers/provider.ts'
 import { Ca } from '../../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
-import { dto, Long, nullable } from '../../kernel/dto.ts'
 import { operation } from '../../kernel/operation.ts'
-
-const CaTemplateSignerDto = dto('CaTemplateSignerDto', {
-  id: Long,
-  name: z.string(),
-  caSubjectDn: nullable(z.string()),
-})
-const CaTemplateSignerDtoList = dto('CaTemplateSignerDtoList', { caTemplateSignerList: z.array(CaTemplateSignerDto) })
-const MscaTemplatesResponseDto = dto('MscaTemplatesResponseDto', {
-  templates: z.array(z.object({ name: z.string(), displayName: nullable(z.string()), oid: nullable(z.string()) })),
-})
+import { CaTemplateSignerDtoList, MscaTemplatesResponseDto } from './dtos.ts'
 
 const signersOf = async (
   em: EntityManager,

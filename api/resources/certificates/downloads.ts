@@ -23,16 +23,16 @@ import {
   ZippedFileDto,
 } from './dtos.ts'
 
-const note = (em: EntityManager, type: AuditEventType, { id, realmId, subjectDn, serialNumber }: Certificate): void => {
-  const what = { PRIVATE_KEY_DOWNLOADED: 'Private key of certificate', PKCS12_DOWNLOADED: 'PKCS#12 of certificate' }
-  const subject = what[type as keyof typeof what] ?? 'Certificate'
-  record(em, {
-    type,
-    objectId: id,
-    realmId,
-    certificateId: id,
-    what: `${subject} ${subjectDn || serialNumber} downloaded`,
-  })
+const subjects = {
+  CERTIFICATE_DOWNLOADED: 'Certificate',
+  PRIVATE_KEY_DOWNLOADED: 'Private key of certificate',
+  PKCS12_DOWNLOADED: 'PKCS#12 of certificate',
+} as const satisfies Partial<Record<AuditEventType, string>>
+
+const recordDownload = (em: EntityManager, type: keyof typeof subjects, certificate: Certificate): void => {
+  const { id, realmId, subjectDn, serialNumber } = certificate
+  const what = `${subjects[type]} ${subjectDn || serialNumber} downloaded`
+  record(em, { type, objectId: id, realmId, certificateId: id, what })
 }
 
 /** The private key in the clear, PKCS#8 DER; the caller wipes it. PRIVATE_KEY_NOT_AVAILABLE where none is held. */
@@ -48,7 +48,7 @@ export const downloadCertificate = operation('GET /certificates/:id/download', {
   needs: 'READ_CERTIFICATE',
   returns: [200, CertificatePemDto],
   handle: ({ target, em }) => {
-    note(em, 'CERTIFICATE_DOWNLOADED', target)
+    recordDownload(em, 'CERTIFICATE_DOWNLOADED', target)
     return pemOf(target)
   },
 })
@@ -63,7 +63,7 @@ export const downloadCertificateChain = operation('GET /certificates/:id/downloa
   fails: [422],
   handle: async ({ target, em, query: { casFirst } }) => {
     const chain = await chainOf(em, target, casFirst)
-    note(em, 'CERTIFICATE_DOWNLOADED', target)
+    recordDownload(em, 'CERTIFICATE_DOWNLOADED', target)
     return chain
   },
 })
@@ -74,11 +74,11 @@ export const downloadCertificatePrivateKey = operation('GET /certificates/:id/do
   needs: 'DOWNLOAD_KEY',
   returns: [200, CertificatePrivateKeyPemDto],
   fails: [422],
-  handle: async ({ target, em, services }) => {
-    const pkcs8 = await openPrivateKey(em, services.seal, target)
+  handle: async ({ target, em, seal }) => {
+    const pkcs8 = await openPrivateKey(em, seal, target)
     const pemPrivateKey = encodePem('PRIVATE KEY', pkcs8)
     pkcs8.fill(0)
-    note(em, 'PRIVATE_KEY_DOWNLOADED', target)
+    recordDownload(em, 'PRIVATE_KEY_DOWNLOADED', target)
     return { id: target.id, fileName: fileName(target, 'key.pem'), pemPrivateKey }
   },
 })
@@ -89,15 +89,15 @@ export const retrieveCertificateP12 = operation('GET /certificates/:id/pkcs12', 
   needs: 'DOWNLOAD_KEY',
   returns: [200, KeystoreFileDto],
   fails: [422],
-  handle: async ({ target, em, services }) => {
-    const privateKeyPkcs8 = await openPrivateKey(em, services.seal, target)
+  handle: async ({ target, em, seal }) => {
+    const privateKeyPkcs8 = await openPrivateKey(em, seal, target)
     const issuers = await loadIssuers(em, target.issuerCaId)
     const password = generatePassword()
     const friendlyName = target.subjectCommonName ?? target.endEntityAlias ?? target.id
     const certificates = [target.der, ...issuers.map(({ der }) => der)]
     const keystore = await createPkcs12({ privateKeyPkcs8, certificates, friendlyName, password })
     privateKeyPkcs8.fill(0)
-    note(em, 'PKCS12_DOWNLOADED', target)
+    recordDownload(em, 'PKCS12_DOWNLOADED', target)
     return { id: target.id, fileName: fileName(target, 'p12'), keystore, password }
   },
 })
@@ -110,7 +110,7 @@ export const downloadCertificatesAsZip = operation('GET /certificates/batch-down
   example: { query: { ids: exampleIds.Certificate } },
   returns: [200, ZippedFileDto],
   handle: ({ certificates, em }) => {
-    for (const certificate of certificates) note(em, 'CERTIFICATE_DOWNLOADED', certificate)
+    for (const certificate of certificates) recordDownload(em, 'CERTIFICATE_DOWNLOADED', certificate)
     return zipOf(em, certificates)
   },
 })

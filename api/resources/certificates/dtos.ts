@@ -53,8 +53,10 @@ const certificateFields = {
   metadata: Metadata,
 }
 
+/** A certificate in short. */
 export const CertificateDto = dto('CertificateDto', certificateFields)
 
+/** A certificate. */
 export const GetCertificateResponseDto = dto('GetCertificateResponseDto', {
   ...certificateFields,
   realmId: Uuid,
@@ -77,20 +79,25 @@ export const GetCertificateResponseDto = dto('GetCertificateResponseDto', {
   ocspUrls: z.array(z.string()),
   archiveInfo: ArchiveInfo,
 })
+
+/** A page of certificates. */
 export const GetCertificateResponseDtoPage = pageDto('GetCertificateResponseDtoPage', GetCertificateResponseDto)
 
+/** A certificate or a chain as a PEM file. */
 export const CertificatePemDto = dto('CertificatePemDto', {
   id: Uuid,
   fileName: z.string(),
   pemCertificate: z.string(),
 })
 
+/** The private key of a certificate as a PEM file (PKCS#8). */
 export const CertificatePrivateKeyPemDto = dto('CertificatePrivateKeyPemDto', {
   id: Uuid,
   fileName: z.string(),
   pemPrivateKey: z.string(),
 })
 
+/** Key, certificate and chain as a PKCS#12 file, and its password. */
 export const KeystoreFileDto = dto('KeystoreFileDto', {
   id: Uuid,
   fileName: z.string(),
@@ -101,8 +108,10 @@ export const KeystoreFileDto = dto('KeystoreFileDto', {
 /** A chain of CAs, issuing CA first. */
 export const CaCertificatePemDto = dto('CaCertificatePemDto', { pemCertificate: z.string() })
 
+/** A zip file. */
 export const ZippedFileDto = dto('ZippedFileDto', { fileName: z.string(), zippedBytes: Base64 })
 
+/** The certificate that was issued, as a record, alone and with its chain. */
 export const CreateCertificateResponseDto = dto('CreateCertificateResponseDto', {
   certificate: CertificateDto,
   certificatePem: CertificatePemDto,
@@ -110,6 +119,7 @@ export const CreateCertificateResponseDto = dto('CreateCertificateResponseDto', 
   certRequestStatus: requestStatus,
 })
 
+/** The certificates that were issued, and why others were not. */
 export const CreateMultipleCertificateFromCertRequestsResponseDto = dto(
   'CreateMultipleCertificateFromCertRequestsResponseDto',
   { certificates: listOf(CertificateDto), errors: listOf(BatchItemError), zippedFile: nullable(ZippedFileDto) },
@@ -118,6 +128,7 @@ export const CreateMultipleCertificateFromCertRequestsResponseDto = dto(
 /** The body of multiple orders: a JSON array of certificate request ids. */
 export const CertRequestIds = (max: number) => idsOf(max)
 
+/** The order of one certificate. */
 export const OrderCertificateResponseDto = dto('OrderCertificateResponseDto', {
   orderId: z.string(),
   certRequestId: Uuid,
@@ -125,6 +136,7 @@ export const OrderCertificateResponseDto = dto('OrderCertificateResponseDto', {
   certificateId: nullable(Uuid),
 })
 
+/** The order of several certificates, and why others were not ordered. */
 export const OrderMultipleCertificatesResponseDto = dto('OrderMultipleCertificatesResponseDto', {
   orderId: z.string(),
   accepted: listOf(Uuid),
@@ -133,6 +145,7 @@ export const OrderMultipleCertificatesResponseDto = dto('OrderMultipleCertificat
 
 const failure = nullable(z.object({ apiError: ApiErrorValue, errorMessage: z.string() }))
 
+/** How an order stands. */
 export const OrderStatusDto = dto('OrderStatusDto', {
   orderId: z.string(),
   status: orderStatus,
@@ -149,6 +162,7 @@ export const OrderStatusDto = dto('OrderStatusDto', {
   zippedFile: nullable(ZippedFileDto),
 })
 
+/** How one item of an order stands. */
 export const OrderItemDto = dto('OrderItemDto', {
   certRequestId: Uuid,
   status: orderStatus,
@@ -156,8 +170,11 @@ export const OrderItemDto = dto('OrderItemDto', {
   certificateId: nullable(Uuid),
   failure,
 })
+
+/** A page of the items of an order. */
 export const OrderItemDtoPage = pageDto('OrderItemDtoPage', OrderItemDto)
 
+/** Which certificates are looked for. */
 export const CertificateSearchRequestDto = dto('CertificateSearchRequestDto', {
   realmId: maybe(Uuid),
   simpleSearchTerm: MaybeText(),
@@ -198,6 +215,7 @@ const isName = (der: Uint8Array): boolean => {
   }
 }
 
+/** The issuer (DER Name) and serial number that a certificate is looked up by. */
 export const GetCertByIssuerDnBinAndSnDto = dto('GetCertByIssuerDnBinAndSnDto', {
   issuerDnBin: Base64.refine(isName, { error: 'must be a DER Name' }),
   serialNumber: SerialNumber,

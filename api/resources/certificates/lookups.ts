@@ -29,14 +29,14 @@ export const getCertificateByFingerprint = operation('GET /certificates/by-finge
   },
 })
 
-/** More with one issuer and one serial number are imitations, and which is meant cannot be told anyway. */
-const mostLooked = 1000
+/** More certificates with one issuer and one serial number are imitations, among which none can be told apart. */
+const maxCandidates = 1000
 
 /** Those with this issuer: the text leads to few rows, the octets of the Name decide. */
 const named = async (em: EntityManager, issuerNameDer: Buffer, serialNumber: string): Promise<Certificate[]> => {
   const where = { serialNumber, issuerDn: formatName(parseName(issuerNameDer)), archived: false }
   const orderBy = [{ imported: 'asc' }, { issuerCaId: 'asc nulls last' }] as const
-  const rows = await em.find(Certificate, where, { orderBy: [...orderBy], limit: mostLooked })
+  const rows = await em.find(Certificate, where, { orderBy: [...orderBy], limit: maxCandidates })
   return rows.filter(({ der }) => parseCertificate(der).issuerNameDer.equals(issuerNameDer))
 }
 

@@ -3,11 +3,12 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../../../domain/enums.ts'
 import { Failure } from '../../../domain/failure.ts'
 import type { Place } from '../../../domain/permissions.ts'
-import { pageOf, type PageRequest } from '../../../domain/search.ts'
+import type { PageRequest } from '../../../domain/search.ts'
+import { findOrderItems } from '../../../storage/lists/order-items.ts'
+import { countItems } from '../../../storage/order-items.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { CertificateOrder, OrderItem } from '../../../storage/rows/certificate-order.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
-import { countItems, findItemIds } from '../../../storage/order-items.ts'
 import { zipOf } from './artifacts.ts'
 import type { Caller } from '../../kernel/caller.ts'
 
@@ -28,11 +29,10 @@ export const findOrder = async (em: EntityManager, caller: Caller, id: string): 
   return order
 }
 
-const failureOf = ({ failureCode, failureMessage }: OrderItem) =>
+const failureOf = ({ failureCode, failureMessage }: Pick<OrderItem, 'failureCode' | 'failureMessage'>) =>
   failureCode ? { apiError: failureCode, errorMessage: failureMessage ?? '' } : null
 
-const countsOf = async (em: EntityManager, orderId: string) => {
-  const counts = await countItems(em, orderId)
+const totalsOf = (counts: ReadonlyMap<OrderStatus, number>) => {
   const of = (status: OrderStatus): number => counts.get(status) ?? 0
   return {
     total: [...counts.values()].reduce((sum, count) => sum + count, 0),
@@ -66,7 +66,7 @@ const zipped = async (
 
 /** OrderStatusDto of an order. */
 export const statusOf = async (em: EntityManager, order: CertificateOrder) => {
-  const counts = await countsOf(em, order.id)
+  const counts = totalsOf(await countItems(em, order.id))
   return {
     orderId: order.id,
     status: order.status,
@@ -78,23 +78,8 @@ export const statusOf = async (em: EntityManager, order: CertificateOrder) => {
   }
 }
 
-/** One page of the items of an order; unless sorted otherwise, in the order of the list that was ordered. */
+/** One page of the items of an order. */
 export const itemsOf = async (em: EntityManager, { id }: CertificateOrder, page: PageRequest) => {
-  const ids = await findItemIds(em, id, page)
-  const total = await em.count(OrderItem, { orderId: id })
-  const rows = await em.find(OrderItem, { orderId: id, certRequestId: { $in: ids } })
-  const items = rows.toSorted((one, other) => ids.indexOf(one.certRequestId) - ids.indexOf(other.certRequestId))
-  const requests = await em.find(CertRequest, { id: { $in: ids } })
-  const byId = new Map(requests.map(request => [request.id, request]))
-  const content = items.map(item => {
-    const request = byId.get(item.certRequestId)
-    return {
-      certRequestId: item.certRequestId,
-      status: item.status,
-      certRequestStatus: request?.certRequestStatus ?? 'APPROVED',
-      certificateId: (item.status === 'COMPLETED' ? request?.certificateId : null) ?? null,
-      failure: failureOf(item),
-    }
-  })
-  return pageOf(content, total, page)
+  const items = await findOrderItems(em, id, page)
+  return { ...items, content: items.content.map(item => ({ ...item, failure: failureOf(item) })) }
 }

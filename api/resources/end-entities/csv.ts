@@ -1,4 +1,4 @@
-// Reading CSV (RFC 4180) in turns, so that a long table keeps nobody waiting (contract 12.2).
+// Reading CSV (RFC 4180) in chunks, yielding to the event loop between them (contract 12.2).
 import { isUtf8 } from 'node:buffer'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
@@ -14,20 +14,20 @@ export interface CsvRow {
 /** How a table is read. */
 export interface CsvOptions {
   readonly separators: readonly string[]
-  /** The most rows, the header included. */
-  readonly mostRows: number
+  /** How many rows are allowed, the header included. */
+  readonly maxRows: number
 }
 
 /** Long enough for every row that can be accepted. */
-const mostInRow = 300_000
+const maxRowLength = 300_000
 /** The library looks at the whole field again at each of them. */
-const mostStrayQuotes = 10
-const bytesATurn = 8192
+const maxStrayQuotes = 10
+const chunkBytes = 8192
 
 const reasons: Partial<Record<CsvErrorCode, string>> = {
   CSV_INVALID_CLOSING_QUOTE: 'something stands between a closing quote and the next separator',
   CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
-  CSV_MAX_RECORD_SIZE: `the row is longer than ${mostInRow} characters`,
+  CSV_MAX_RECORD_SIZE: `the row is longer than ${maxRowLength} characters`,
 }
 
 const unreadable = (line: number, reason: string) =>
@@ -50,12 +50,12 @@ const lineEnds = (text: string): number => text.split('\n').length - 1
 /** The line where a row starts, of which the source up to some place of this line is known. */
 const startOf = (line: number, source: string): number => line - lineEnds(source.replace(/^\n+/, '').slice(0, -1))
 
-const mustFit = (rows: readonly CsvRow[], mostRows: number): void => {
-  if (rows.length > mostRows) throw new Failure('REQUEST_TOO_LARGE', `The table has more than ${mostRows - 1} rows.`)
+const mustFit = (rows: readonly CsvRow[], maxRows: number): void => {
+  if (rows.length > maxRows) throw new Failure('REQUEST_TOO_LARGE', `The table has more than ${maxRows - 1} rows.`)
 }
 
 /** Notes the rows that hold a stray quote; where nobody can tell how to go on, it ends the reading. */
-const strayRows = (mostRows: number) => {
+const strayRows = (maxRows: number) => {
   const rows: CsvRow[] = []
   let inLast = 0
   const note = (error: CsvError | undefined, source = ''): undefined => {
@@ -63,16 +63,16 @@ const strayRows = (mostRows: number) => {
     if (error?.code !== 'INVALID_OPENING_QUOTE')
       throw unreadable(line, (error && reasons[error.code]) ?? 'its quoting is wrong')
     inLast = rows.at(-1)?.line === line ? inLast + 1 : 1
-    if (inLast > mostStrayQuotes) throw unreadable(line, 'its quoting is wrong')
+    if (inLast > maxStrayQuotes) throw unreadable(line, 'its quoting is wrong')
     if (inLast === 1) rows.push({ line, fields: null })
-    mustFit(rows, mostRows)
+    mustFit(rows, maxRows)
   }
   return { rows, note }
 }
 
-async function* inTurns(bytes: Buffer) {
-  for (let start = 0; start < bytes.length; start += bytesATurn) {
-    yield bytes.subarray(start, start + bytesATurn)
+async function* chunksOf(bytes: Buffer) {
+  for (let start = 0; start < bytes.length; start += chunkBytes) {
+    yield bytes.subarray(start, start + chunkBytes)
     await setImmediate()
   }
 }
@@ -83,9 +83,9 @@ interface Parsed {
 }
 
 /** Every row of a text with LF line ends, in order; INVALID_CSV with the line where the quoting cannot be followed. */
-export const readCsv = async (text: string, { separators, mostRows }: CsvOptions): Promise<CsvRow[]> => {
+export const readCsv = async (text: string, { separators, maxRows }: CsvOptions): Promise<CsvRow[]> => {
   const rows: CsvRow[] = []
-  const stray = strayRows(mostRows)
+  const stray = strayRows(maxRows)
   const parser = parse({
     delimiter: [...separators],
     record_delimiter: '\n',
@@ -93,17 +93,17 @@ export const readCsv = async (text: string, { separators, mostRows }: CsvOptions
     relax_column_count: true,
     skip_records_with_error: true,
     on_skip: stray.note,
-    max_record_size: mostInRow,
+    max_record_size: maxRowLength,
     raw: true,
     info: true,
   })
-  await pipeline(inTurns(Buffer.from(text)), parser, async (parsed: AsyncIterable<Parsed>) => {
+  await pipeline(chunksOf(Buffer.from(text)), parser, async (parsed: AsyncIterable<Parsed>) => {
     for await (const { record, info } of parsed) {
       rows.push({ line: info.lines - lineEnds(record.join('')), fields: record })
-      mustFit(rows, mostRows)
+      mustFit(rows, maxRows)
     }
   })
   const all = [...rows, ...stray.rows].toSorted((one, other) => one.line - other.line)
-  mustFit(all, mostRows)
+  mustFit(all, maxRows)
   return all
 }

@@ -22,6 +22,7 @@ import {
 } from '../../kernel/dto.ts'
 import { ApiErrorValue, subjectAnswer, subjectFields } from '../../kernel/shared-dtos.ts'
 
+/** An end entity. */
 export const GetEndEntityResponseDto = dto('GetEndEntityResponseDto', {
   id: Uuid,
   realmId: Uuid,
@@ -31,11 +32,17 @@ export const GetEndEntityResponseDto = dto('GetEndEntityResponseDto', {
   archiveInfo: ArchiveInfo,
   metadata: Metadata,
 })
+
+/** A page of end entities. */
 export const GetEndEntityResponseDtoPage = pageDto('GetEndEntityResponseDtoPage', GetEndEntityResponseDto)
 
+/** An end entity to be made. */
 export const CreateEndEntityRequestDto = dto('CreateEndEntityRequestDto', { realmId: Uuid, ...subjectFields })
+
+/** The end entity that was made. */
 export const CreateEndEntityResponseDto = sameAs('CreateEndEntityResponseDto', GetEndEntityResponseDto)
 
+/** Which end entities are looked for. */
 export const EndEntitySearchRequestDto = dto('EndEntitySearchRequestDto', {
   realmId: Uuid,
   simpleSearchTerm: MaybeText(),
@@ -45,11 +52,16 @@ export const EndEntitySearchRequestDto = dto('EndEntitySearchRequestDto', {
   archived: withDefault(z.boolean(), false),
 })
 
+/** The alias that an end entity is to have. */
 export const SetEndEntityAliasRequestDto = dto('SetEndEntityAliasRequestDto', { alias: Text(), version: Version })
 
+/** The subject data that an end entity is looked up by. */
 export const EndEntityDatasetRequestDto = dto('EndEntityDatasetRequestDto', subjectFields)
+
+/** The certificate that its end entity is looked up by. */
 export const FindEeByCertBytesRequestDto = dto('FindEeByCertBytesRequestDto', { certBytes: Base64 })
 
+/** A CSV table of end entities, as text or as bytes. */
 export const EndEntitiesCsvDto = exactlyOne('EndEntitiesCsvDto', ['csv', 'csvBase64'], {
   realmId: Uuid,
   csv: maybe(LongText()),
@@ -57,6 +69,7 @@ export const EndEntitiesCsvDto = exactlyOne('EndEntitiesCsvDto', ['csv', 'csvBas
   policyId: maybe(Uuid),
 })
 
+/** The end entities that a table made, and the rows that are at fault. */
 export const EndEntityMassImportResponseDto = dto('EndEntityMassImportResponseDto', {
   total: Long,
   imported: Long,

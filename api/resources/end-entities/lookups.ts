@@ -19,8 +19,8 @@ import { EndEntityDatasetRequestDto, FindEeByCertBytesRequestDto, GetEndEntityRe
 
 const found = [{ right: 'READ_END_ENTITY', on: 'the end entity that is found', entity: EndEntity }] as const
 
-/** Who looks, and where. */
-interface Look {
+/** Who looks an end entity up. */
+interface Lookup {
   readonly em: EntityManager
   readonly caller: Caller
 }
@@ -35,7 +35,7 @@ const theOne = async (caller: Caller, living: readonly EndEntity[], archived: re
   return found
 }
 
-const findBySubject = async ({ em, caller }: Look, policy: Policy, subject: SubjectData): Promise<EndEntity> => {
+const findBySubject = async ({ em, caller }: Lookup, policy: Policy, subject: SubjectData): Promise<EndEntity> => {
   const { endEntityStrategy: strategy } = policy
   if (strategy !== 'UUID' && lookupKey(policy, subject) === null)
     throw new Failure('VALIDATION_FAILED', `The input lacks what the strategy ${strategy} of the policy looks for.`)
@@ -73,7 +73,7 @@ export const findEndEntityByPolicyIdAndEndEntityDataset = operation(
     example: { body: { commonName: 'web-01', domains: ['web-01.example.org'] } },
     returns: [200, GetEndEntityResponseDto],
     fails: [409, 415, 422],
-    handle: ({ policy, body, ...look }) => findBySubject(look, policy, endEntityFields(body)),
+    handle: ({ policy, body, ...lookup }) => findBySubject(lookup, policy, endEntityFields(body)),
   },
 )
 
@@ -87,8 +87,8 @@ export const findEndEntityByPolicyIdAndPkcs10 = operation('POST /end-entities/po
   example: { body: { pkcs10ReqBase64: examplePkcs10 } },
   returns: [200, GetEndEntityResponseDto],
   fails: [409, 415, 422],
-  handle: ({ policy, body: { pkcs10ReqBase64 }, ...look }) =>
-    findBySubject(look, policy, subjectDataOf(checkPkcs10(Buffer.from(pkcs10ReqBase64)))),
+  handle: ({ policy, body: { pkcs10ReqBase64 }, ...lookup }) =>
+    findBySubject(lookup, policy, subjectDataOf(checkPkcs10(Buffer.from(pkcs10ReqBase64)))),
 })
 
 export const findEeByCertBytes = operation('POST /end-entities/find-by-cert-bytes', {

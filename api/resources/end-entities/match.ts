@@ -1,4 +1,4 @@
-// Which end entities some subject data stands for under a policy's strategy (contract 5.3).
+// The end entities that subject data matches under a policy's strategy (contract 5.3).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { comparable, strategyKey, type SubjectData } from '../../../domain/end-entity-rules.ts'
 import { subjectName } from '../../../pki/names/name.ts'

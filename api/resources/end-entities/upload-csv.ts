@@ -15,7 +15,7 @@ import { Policy } from '../../../storage/rows/policy.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
 import { csvText, readCsv, type CsvRow } from './csv.ts'
 import { exampleIds } from '../../kernel/examples.ts'
-import { mapInTurns } from '../../kernel/yielding.ts'
+import { mapYielding } from '../../kernel/yielding.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import { Flag, optionally } from '../../kernel/query.ts'
 import { EndEntitiesCsvDto, EndEntityMassImportResponseDto } from './dtos.ts'
@@ -46,7 +46,7 @@ interface Table {
 
 const readTable = async (table: string | Uint8Array): Promise<Table> => {
   const text = csvText(table)
-  const [header, ...rows] = await readCsv(text, { separators: separatorsOf(text), mostRows: mostRows + 1 })
+  const [header, ...rows] = await readCsv(text, { separators: separatorsOf(text), maxRows: mostRows + 1 })
   if (!header?.fields) throw new Failure('INVALID_CSV')
   return { columns: readHeader(header.fields), rows }
 }
@@ -68,7 +68,7 @@ const isBad = (verdict: GoodRow | RowError): verdict is RowError => !isGood(verd
 
 /** Each row by itself. */
 const judge = async ({ columns, rows }: Table, policy: Policy | undefined): Promise<Verdicts> => {
-  const verdicts = await mapInTurns(rows, (row): GoodRow | RowError => {
+  const verdicts = await mapYielding(rows, (row): GoodRow | RowError => {
     try {
       return { line: row.line, fields: fieldsOf(columns, row, policy) }
     } catch (error) {

@@ -4,16 +4,14 @@ import * as enums from '../../../domain/enums.ts'
 import { apiErrors } from '../../../domain/failure.ts'
 import * as permissions from '../../../domain/permission-enums.ts'
 import { operation } from '../../kernel/operation.ts'
-
-const listOf = (name: string, value: z.ZodType) =>
-  z.array(z.object({ value, description: z.string() })).meta({ id: `Get${name}ResponseDtoList` })
+import { enumListDto } from './dtos.ts'
 
 const publicEnum = (segment: string, name: string, enumeration: enums.Enumeration) => {
   const values = Object.entries(enumeration).map(([value, description]) => ({ value, description }))
   return operation(`GET /public/enum/${segment}`, {
     summary: `List the values of ${name}`,
     needs: 'NOTHING',
-    returns: [200, listOf(name, z.string())],
+    returns: [200, enumListDto(name, z.string())],
     handle: () => values,
   })
 }
@@ -92,7 +90,7 @@ export const getRevocationReasonValues = publicEnum(
 export const getRsaKeySizeValues = operation('GET /public/enum/rsa-key-size-values', {
   summary: 'List the values of RSAKeySize',
   needs: 'NOTHING',
-  returns: [200, listOf('RSAKeySize', z.int())],
+  returns: [200, enumListDto('RSAKeySize', z.int())],
   handle: () => enums.rsaKeySizes.map(value => ({ value, description: enums.RsaKeySize[value] })),
 })
 export const getValidForValues = publicEnum('valid-for-values', 'ValidFor', enums.ValidFor)

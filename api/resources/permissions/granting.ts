@@ -78,15 +78,19 @@ const mustGive = (own: Grants, changes: readonly GrantChange[]): void => {
 const givesArchived = ({ archived, before, after }: GrantChange & { archived: boolean }): boolean =>
   archived && !new Set(after).isSubsetOf(new Set(before))
 
+const changesOf = (held: Grants, resources: readonly Resource[], { scope, sets }: Replacement) => {
+  const wanted = new Map(sets.map(({ id, permissions }) => [id, permissions]))
+  return resources.map(({ id, place, archived }) => {
+    const [before, after] = [held.on(scope, id), wanted.get(id) ?? []]
+    return { scope, id, place, archived, before, after }
+  })
+}
+
 /** Replaces what a principal holds on resources of one scope; ADMIN, or UPDATE on their realms and own permissions. */
-export const replaceOn = async (
-  em: EntityManager,
-  caller: Caller,
-  { entity, scope, receiver, sets }: Replacement,
-): Promise<void> => {
-  const wishes = new Map(sets.map(({ id, permissions }) => [id, permissions]))
+export const replaceOn = async (em: EntityManager, caller: Caller, replacement: Replacement): Promise<void> => {
+  const { entity, scope, receiver, sets } = replacement
   const name = await nameOf(em, receiver)
-  const resources = await load(em, entity, [...wishes.keys()])
+  const resources = await load(em, entity, [...new Set(sets.map(({ id }) => id))])
   const places = resources.map(({ place }) => place)
   const own = await caller.grantsAt(places)
   await em.transactional(async transaction => {
@@ -94,10 +98,7 @@ export const replaceOn = async (
     // Whoever may only keep a permission for the receiver must not bring it back after it was taken away.
     await lockRow<User | ApiClient>(transaction, kinds[receiver.principalType], principalId)
     const held = await loadGrants(transaction, principalId, places)
-    const changes = resources.map(({ id, place, archived }) => {
-      const [before, after] = [held.on(scope, id), wishes.get(id) ?? []]
-      return { scope, id, place, archived, before, after }
-    })
+    const changes = changesOf(held, resources, replacement)
     mustGive(own, changes)
     if (changes.some(givesArchived)) throw new Failure('ENTITY_ARCHIVED')
     const given = changes.map(({ id, after: permissions }) => ({ id, permissions }))

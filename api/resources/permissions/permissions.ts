@@ -1,7 +1,6 @@
 // Grants: who may do what (contract 6.7, 7.3).
-import { z } from 'zod'
-import { SecurityIdentityType, type SecurityIdentityType as Kind } from '../../../domain/enums.ts'
-import * as permission from '../../../domain/permission-enums.ts'
+import type { z } from 'zod'
+import type { SecurityIdentityType } from '../../../domain/enums.ts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { ApiClient } from '../../../storage/rows/api-client.ts'
 import { grantsOf } from '../../../storage/authorization.ts'
@@ -12,50 +11,24 @@ import { loadGrants } from '../../../storage/grant.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
 import { User } from '../../../storage/rows/user.ts'
-import * as shape from '../../kernel/dto.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { operation } from '../../kernel/operation.ts'
 import type { EntityType } from '../../kernel/source.ts'
+import {
+  PrincipalAuthorizationDto,
+  UpdateCertificatePermissionsDto,
+  UpdateCertRequestPermissionsDto,
+  UpdateEndEntityPermissionsDto,
+  UpdateGlobalPermissionsDto,
+  UpdatePolicyPermissionsDto,
+  UpdateRealmPermissionsDto,
+} from './dtos.ts'
 import { replaceGlobal, replaceOn } from './granting.ts'
 
-const Type = shape.enumOf(SecurityIdentityType, 'SecurityIdentityType')
-const Global = shape.enumOf(permission.GlobalPermission, 'GlobalPermission')
-const OnRealm = shape.enumOf(permission.RealmPermission, 'RealmPermission')
-const OnPolicy = shape.enumOf(permission.PolicyPermission, 'PolicyPermission')
-const OnEndEntity = shape.enumOf(permission.EndEntityPermission, 'EndEntityPermission')
-const OnRequest = shape.enumOf(permission.CertRequestPermission, 'CertRequestPermission')
-const OnCertificate = shape.enumOf(permission.CertificatePermission, 'CertificatePermission')
-
-const named = <S extends z.ZodType>(values: S) =>
-  z.array(z.object({ id: shape.Uuid, name: z.string(), permissions: shape.setOf(values) }))
-
-const CertRequestPermissionInfo = shape.dto('CertRequestPermissionInfo', {
-  id: shape.Uuid,
-  permissions: shape.setOf(OnRequest),
-})
-const CertificatePermissionInfo = shape.dto('CertificatePermissionInfo', {
-  id: shape.Uuid,
-  name: z.string(),
-  permissions: shape.setOf(OnCertificate),
-})
-const PrincipalAuthorizationDto = shape.dto('PrincipalAuthorizationDto', {
-  principalId: shape.Uuid,
-  principalType: Type,
-  globalPermissions: z.array(Global),
-  realmPermissions: named(OnRealm),
-  policyPermissions: named(OnPolicy),
-  endEntityPermissions: named(OnEndEntity),
-  certRequestPermissions: z.array(CertRequestPermissionInfo),
-  certificatePermissions: z.array(CertificatePermissionInfo),
-})
-
-const receiver = { principalId: shape.Uuid, principalType: z.enum(['USER', 'API_CLIENT']) }
 const jane = { principalId: exampleIds.User, principalType: 'USER' }
-const sets = <S extends z.ZodType>(values: S) =>
-  shape.listOf(z.object({ id: shape.Uuid, permissions: shape.setOf(values) }), { min: 1 })
 
 /** Everything that a principal holds; the contract's names are those of the columns. */
-const authorization = async (em: EntityManager, principalId: string, principalType: Kind) => {
+const authorization = async (em: EntityManager, principalId: string, principalType: SecurityIdentityType) => {
   const { global } = await loadGrants(em, principalId)
   return {
     principalId,
@@ -69,7 +42,7 @@ const authorization = async (em: EntityManager, principalId: string, principalTy
   } as z.output<typeof PrincipalAuthorizationDto>
 }
 
-/** Besides, nobody hands out what he does not hold (contract 7.3). */
+/** Besides, only what the caller holds can be given (contract 7.3): that is asked when the grants are known. */
 const grantNeeds = (entity: EntityType) =>
   [
     {
@@ -98,7 +71,7 @@ export const getApiClientPermissions = operation('GET /permissions/api-clients/:
 export const updateGlobalPermissions = operation('PATCH /permissions/global', {
   summary: 'Replace the global permissions of a principal',
   needs: 'ADMIN',
-  body: shape.dto('UpdateGlobalPermissionsDto', { ...receiver, permissions: shape.setOf(Global) }),
+  body: UpdateGlobalPermissionsDto,
   example: { body: { ...jane, permissions: ['REALMS_CREATE'] } },
   returns: [204, null],
   fails: [415],
@@ -109,7 +82,7 @@ export const updateRealmPermissions = operation('PATCH /permissions/realms', {
   summary: 'Replace the permissions of a principal on realms',
   needs: 'TOKEN',
   alsoNeeds: grantNeeds(Realm),
-  body: shape.dto('UpdateRealmPermissionsDto', { ...receiver, realmPermissions: sets(OnRealm) }),
+  body: UpdateRealmPermissionsDto,
   example: { body: { ...jane, realmPermissions: [{ id: exampleIds.Realm, permissions: ['FULL_READ', 'UPDATE'] }] } },
   returns: [204, null],
   fails: [415],
@@ -121,7 +94,7 @@ export const updatePolicyPermissions = operation('PATCH /permissions/policies', 
   summary: 'Replace the permissions of a principal on policies',
   needs: 'TOKEN',
   alsoNeeds: grantNeeds(Policy),
-  body: shape.dto('UpdatePolicyPermissionsDto', { ...receiver, policyPermissions: sets(OnPolicy) }),
+  body: UpdatePolicyPermissionsDto,
   example: {
     body: { ...jane, policyPermissions: [{ id: exampleIds.Policy, permissions: ['CERTS_CREATE', 'CERTREQS_READ'] }] },
   },
@@ -135,7 +108,7 @@ export const updateEndEntityPermissions = operation('PATCH /permissions/end-enti
   summary: 'Replace the permissions of a principal on end entities',
   needs: 'TOKEN',
   alsoNeeds: grantNeeds(EndEntity),
-  body: shape.dto('UpdateEndEntityPermissionsDto', { ...receiver, endEntityPermissions: sets(OnEndEntity) }),
+  body: UpdateEndEntityPermissionsDto,
   example: { body: { ...jane, endEntityPermissions: [{ id: exampleIds.EndEntity, permissions: ['UPDATE'] }] } },
   returns: [204, null],
   fails: [415],
@@ -147,7 +120,7 @@ export const updateCertRequestPermissions = operation('PATCH /permissions/cert-r
   summary: 'Replace the permissions of a principal on certificate requests',
   needs: 'TOKEN',
   alsoNeeds: grantNeeds(CertRequest),
-  body: shape.dto('UpdateCertRequestPermissionsDto', { ...receiver, certRequestPermissions: sets(OnRequest) }),
+  body: UpdateCertRequestPermissionsDto,
   example: { body: { ...jane, certRequestPermissions: [{ id: exampleIds.CertRequest, permissions: ['APPROVE'] }] } },
   returns: [204, null],
   fails: [415],
@@ -164,7 +137,7 @@ export const updateCertificatePermissions = operation('PATCH /permissions/certif
   summary: 'Replace the permissions of a principal on certificates',
   needs: 'TOKEN',
   alsoNeeds: grantNeeds(Certificate),
-  body: shape.dto('UpdateCertificatePermissionsDto', { ...receiver, certificatePermissions: sets(OnCertificate) }),
+  body: UpdateCertificatePermissionsDto,
   example: {
     body: { ...jane, certificatePermissions: [{ id: exampleIds.Certificate, permissions: ['DOWNLOAD_PRIVATE_KEY'] }] },
   },

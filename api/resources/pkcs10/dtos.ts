@@ -7,20 +7,24 @@ import { KeyGenParamsDto, subjectAnswer, SubjectAlternativeNameDto, SubjectDataD
 /** Room for every request that is read, with twice the white space and armour that anybody writes. */
 const longestPem = 200_000
 
+/** The subject and the key of a PKCS#10 request to be made. */
 export const CreatePkcs10RequestDto = dto('CreatePkcs10RequestDto', {
   subject: SubjectDataDto,
   keyGenParamsDto: KeyGenParamsDto,
   challengePassword: MaybeText(),
 })
 
+/** A PKCS#10 request and its private key. */
 export const CreatePkcs10ResponseDto = dto('CreatePkcs10ResponseDto', {
   pkcs10ReqBase64: Base64,
   pkcs10Pem: z.string(),
   pemPrivateKey: z.string(),
 })
 
+/** A PKCS#10 request. */
 export const Pkcs10Dto = dto('Pkcs10Dto', { pkcs10ReqBase64: Base64 })
 
+/** What a PKCS#10 request says. */
 export const ParsePkcs10ResponseDto = dto('ParsePkcs10ResponseDto', {
   subjectDn: z.string(),
   subject: z.object(subjectAnswer),
@@ -34,8 +38,10 @@ export const ParsePkcs10ResponseDto = dto('ParsePkcs10ResponseDto', {
   hasChallengePassword: z.boolean(),
 })
 
+/** A PKCS#10 request as PEM text. */
 export const ExtractEndEntityInfoFromPkcs10RequestDto = dto('ExtractEndEntityInfoFromPkcs10RequestDto', {
   pkcs10Pem: LongText(longestPem),
 })
 
+/** The data of an end entity. */
 export const ExtractEndEntityInfoFromPkcs10ResponseDto = dto('ExtractEndEntityInfoFromPkcs10ResponseDto', subjectAnswer)

@@ -13,7 +13,14 @@ import { describePublicKey } from '../../../pki/keys/public-key.ts'
 import { examplePkcs10 } from '../../kernel/examples.ts'
 import { operation } from '../../kernel/operation.ts'
 import type { KeyGenParamsDto } from '../../kernel/shared-dtos.ts'
-import * as dtos from './dtos.ts'
+import {
+  CreatePkcs10RequestDto,
+  CreatePkcs10ResponseDto,
+  ExtractEndEntityInfoFromPkcs10RequestDto,
+  ExtractEndEntityInfoFromPkcs10ResponseDto,
+  ParsePkcs10ResponseDto,
+  Pkcs10Dto,
+} from './dtos.ts'
 
 /** No policy narrows these keys: an absent parameter is the first value in the order of contract 2. */
 const unrestricted = { allowedCryptoAlgorithms: [] }
@@ -35,14 +42,14 @@ const sansOf = ({ domains, ips, email }: EndEntityFields): SubjectAlternativeNam
 export const createPkcs10Request = operation('POST /pkcs10', {
   summary: 'Make a key pair and a PKCS#10 request with it; the service keeps neither',
   needs: 'TOKEN',
-  body: dtos.CreatePkcs10RequestDto,
+  body: CreatePkcs10RequestDto,
   example: {
     body: {
       subject: { commonName: 'web-01', organization: 'Example', country: 'DE', domains: ['web-01.example.org'] },
       keyGenParamsDto: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' },
     },
   },
-  returns: [200, dtos.CreatePkcs10ResponseDto],
+  returns: [200, CreatePkcs10ResponseDto],
   fails: [415, 422],
   handle: async ({ body: { subject, keyGenParamsDto, challengePassword } }) => {
     const fields = endEntityFields(subject)
@@ -57,9 +64,9 @@ export const createPkcs10Request = operation('POST /pkcs10', {
 export const parsePkcs10 = operation('POST /pkcs10/parse', {
   summary: 'Tell what a PKCS#10 request says and whether its signature is right',
   needs: 'TOKEN',
-  body: dtos.Pkcs10Dto,
+  body: Pkcs10Dto,
   example: { body: { pkcs10ReqBase64: examplePkcs10 } },
-  returns: [200, dtos.ParsePkcs10ResponseDto],
+  returns: [200, ParsePkcs10ResponseDto],
   fails: [415, 422],
   handle: ({ body }) => {
     const description = readPkcs10(Buffer.from(body.pkcs10ReqBase64))
@@ -89,9 +96,9 @@ export const extractEndEntityInfoFromPemEncodedPkcs10 = operation('POST /public/
   summary: 'Take the data of an end entity from a PKCS#10 request',
   needs: 'NOTHING',
   never: [404],
-  body: dtos.ExtractEndEntityInfoFromPkcs10RequestDto,
+  body: ExtractEndEntityInfoFromPkcs10RequestDto,
   example: { body: { pkcs10Pem: encodePem('CERTIFICATE REQUEST', Buffer.from(examplePkcs10, 'base64')) } },
-  returns: [200, dtos.ExtractEndEntityInfoFromPkcs10ResponseDto],
+  returns: [200, ExtractEndEntityInfoFromPkcs10ResponseDto],
   fails: [415, 422],
   handle: ({ body: { pkcs10Pem } }) => subjectDataOf(checkPkcs10(requestIn(pkcs10Pem))),
 })

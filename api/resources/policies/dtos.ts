@@ -11,169 +11,195 @@ import {
   RuleRequirement,
   ValidFor,
 } from '../../../domain/enums.ts'
-import * as shape from '../../kernel/dto.ts'
+import {
+  ArchiveInfo,
+  change,
+  clearable,
+  ClearableText,
+  dto,
+  enumOf,
+  idsOf,
+  Int,
+  listOf,
+  maybe,
+  MaybeText,
+  Metadata,
+  nullable,
+  pageDto,
+  sameAs,
+  setOf,
+  Text,
+  Uuid,
+  Version,
+  withDefault,
+} from '../../kernel/dto.ts'
 import { CryptoRestrictionsDto, EndEntityPropertyValue, SubjectDataDto } from '../../kernel/shared-dtos.ts'
 
-const Mode = shape.enumOf(KeyPairMode, 'KeyPairMode')
-const Period = shape.enumOf(ValidFor, 'ValidFor')
-const Strategy = shape.enumOf(EndEntityStrategy, 'EndEntityStrategy')
-const Requirement = shape.enumOf(RuleRequirement, 'RuleRequirement')
-const yes = shape.withDefault(z.boolean(), true)
-const no = shape.withDefault(z.boolean(), false)
-const flag = shape.change(z.boolean())
-const WindowDays = shape.Int(0, 3650)
+const keyPairMode = enumOf(KeyPairMode, 'KeyPairMode')
+const validFor = enumOf(ValidFor, 'ValidFor')
+const strategy = enumOf(EndEntityStrategy, 'EndEntityStrategy')
+const requirement = enumOf(RuleRequirement, 'RuleRequirement')
+const yes = withDefault(z.boolean(), true)
+const no = withDefault(z.boolean(), false)
+const flag = change(z.boolean())
+const WindowDays = Int(0, 3650)
 
 // The length of a pattern is a rule of its own (contract 5.1).
-const Rule = shape.dto('EndEntityRuleDto', {
+const rule = dto('EndEntityRuleDto', {
   property: EndEntityPropertyValue,
-  requirement: Requirement,
-  pattern: shape.nullable(z.string().max(10_000)),
-  genericKey: shape.nullable(shape.Text()),
-  maxCount: shape.nullable(shape.Int(0)),
+  requirement,
+  pattern: nullable(z.string().max(10_000)),
+  genericKey: nullable(Text()),
+  maxCount: nullable(Int(0)),
 })
-const Rules = shape.listOf(Rule)
+const rules = listOf(rule)
 
-const Cmp = shape.dto('CmpPolicyConfigurationDto', {
+const cmp = dto('CmpPolicyConfigurationDto', {
   enabled: yes,
-  signatureAlgorithm: shape.withDefault(
-    shape.enumOf(CmpSignatureAlgorithm, 'CmpSignatureAlgorithm'),
-    'SHA256_WITH_ECDSA',
-  ),
-  signerCertificateId: shape.nullable(shape.Uuid),
+  signatureAlgorithm: withDefault(enumOf(CmpSignatureAlgorithm, 'CmpSignatureAlgorithm'), 'SHA256_WITH_ECDSA'),
+  signerCertificateId: nullable(Uuid),
   macProtectionAllowed: yes,
   signatureProtectionAllowed: yes,
   certConfirmationRequired: yes,
 })
-const Scep = shape.dto('ScepPolicyConfigurationDto', {
+const scep = dto('ScepPolicyConfigurationDto', {
   enabled: yes,
-  signerMode: shape.withDefault(z.enum(['RA', 'CA']), 'RA'),
-  signerCertificateId: shape.nullable(shape.Uuid),
+  signerMode: withDefault(z.enum(['RA', 'CA']), 'RA'),
+  signerCertificateId: nullable(Uuid),
 })
 
 /** Spaces and lines are part of a JSON document; blank counts as absent. */
-const Document = z.string().max(100_000)
+const document = z.string().max(100_000)
 
-export const CreatePolicyRequestDto = shape.dto('CreatePolicyRequestDto', {
-  realmId: shape.Uuid,
-  name: shape.Text(),
-  description: shape.MaybeText(1000),
-  certificateProviderId: shape.Uuid,
-  certificateProviderConfiguration: shape.withDefault(Document, '{}'),
+/** A policy to be made. */
+export const CreatePolicyRequestDto = dto('CreatePolicyRequestDto', {
+  realmId: Uuid,
+  name: Text(),
+  description: MaybeText(1000),
+  certificateProviderId: Uuid,
+  certificateProviderConfiguration: withDefault(document, '{}'),
   requiresManualApproval: no,
   dualControl: no,
   requesterMayApprove: yes,
   requiresEmailVerification: no,
-  allowedKeyPairModes: shape.maybe(shape.setOf(Mode)),
-  allowedValidForValues: shape.maybe(shape.setOf(Period)),
-  cryptoRestrictions: shape.maybe(CryptoRestrictionsDto),
-  endEntityStrategy: shape.withDefault(Strategy, 'COMMON_NAME'),
-  endEntityRules: shape.withDefault(Rules, []),
+  allowedKeyPairModes: maybe(setOf(keyPairMode)),
+  allowedValidForValues: maybe(setOf(validFor)),
+  cryptoRestrictions: maybe(CryptoRestrictionsDto),
+  endEntityStrategy: withDefault(strategy, 'COMMON_NAME'),
+  endEntityRules: withDefault(rules, []),
   certificateImportAllowed: no,
   selfSignedAllowed: no,
   wildcardAllowed: no,
   enforceActiveCertUniqueness: no,
-  renewalWindowDays: shape.maybe(WindowDays),
-  cmpConfiguration: shape.maybe(Cmp),
-  scepConfiguration: shape.maybe(Scep),
+  renewalWindowDays: maybe(WindowDays),
+  cmpConfiguration: maybe(cmp),
+  scepConfiguration: maybe(scep),
 })
 
-export const UpdatePolicyRequestDto = shape.dto('UpdatePolicyRequestDto', {
-  name: shape.change(shape.Text()),
-  description: shape.ClearableText(1000),
-  certificateProviderId: shape.change(shape.Uuid),
-  certificateProviderConfiguration: shape.change(Document),
+/** What is to change in a policy. */
+export const UpdatePolicyRequestDto = dto('UpdatePolicyRequestDto', {
+  name: change(Text()),
+  description: ClearableText(1000),
+  certificateProviderId: change(Uuid),
+  certificateProviderConfiguration: change(document),
   requiresManualApproval: flag,
   dualControl: flag,
   requesterMayApprove: flag,
   requiresEmailVerification: flag,
-  allowedKeyPairModes: shape.change(shape.setOf(Mode)),
-  allowedValidForValues: shape.change(shape.setOf(Period)),
-  cryptoRestrictions: shape.change(CryptoRestrictionsDto),
-  endEntityStrategy: shape.change(Strategy),
-  endEntityRules: shape.change(Rules),
+  allowedKeyPairModes: change(setOf(keyPairMode)),
+  allowedValidForValues: change(setOf(validFor)),
+  cryptoRestrictions: change(CryptoRestrictionsDto),
+  endEntityStrategy: change(strategy),
+  endEntityRules: change(rules),
   certificateImportAllowed: flag,
   selfSignedAllowed: flag,
   wildcardAllowed: flag,
   enforceActiveCertUniqueness: flag,
-  renewalWindowDays: shape.clearable(WindowDays),
-  cmpConfiguration: shape.clearable(Cmp),
-  scepConfiguration: shape.clearable(Scep),
-  version: shape.Version,
+  renewalWindowDays: clearable(WindowDays),
+  cmpConfiguration: clearable(cmp),
+  scepConfiguration: clearable(scep),
+  version: Version,
 })
 
-export const GetPolicyResponseDto = shape.dto('GetPolicyResponseDto', {
-  id: shape.Uuid,
-  realmId: shape.Uuid,
+/** A policy. */
+export const GetPolicyResponseDto = dto('GetPolicyResponseDto', {
+  id: Uuid,
+  realmId: Uuid,
   realmName: z.string(),
   name: z.string(),
-  description: shape.nullable(z.string()),
-  certificateProviderId: shape.Uuid,
+  description: nullable(z.string()),
+  certificateProviderId: Uuid,
   certificateProviderName: z.string(),
   certificateProviderConfiguration: z.string(),
   requiresManualApproval: z.boolean(),
   dualControl: z.boolean(),
   requesterMayApprove: z.boolean(),
   requiresEmailVerification: z.boolean(),
-  allowedKeyPairModes: z.array(Mode),
-  allowedValidForValues: z.array(Period),
+  allowedKeyPairModes: z.array(keyPairMode),
+  allowedValidForValues: z.array(validFor),
   cryptoRestrictions: CryptoRestrictionsDto,
-  endEntityStrategy: Strategy,
-  endEntityRules: z.array(Rule),
+  endEntityStrategy: strategy,
+  endEntityRules: z.array(rule),
   certificateImportAllowed: z.boolean(),
   selfSignedAllowed: z.boolean(),
   wildcardAllowed: z.boolean(),
   enforceActiveCertUniqueness: z.boolean(),
-  renewalWindowDays: shape.nullable(z.int()),
-  cmpConfiguration: shape.nullable(Cmp),
-  scepConfiguration: shape.nullable(Scep),
-  archiveInfo: shape.ArchiveInfo,
-  metadata: shape.Metadata,
+  renewalWindowDays: nullable(z.int()),
+  cmpConfiguration: nullable(cmp),
+  scepConfiguration: nullable(scep),
+  archiveInfo: ArchiveInfo,
+  metadata: Metadata,
 })
-/** The members of a policy that no list can be sorted by. */
-export const listsAndObjects: ReadonlySet<string> = new Set([
-  'allowedKeyPairModes',
-  'allowedValidForValues',
-  'cryptoRestrictions',
-  'endEntityRules',
-  'cmpConfiguration',
-  'scepConfiguration',
-  'archiveInfo',
-  'metadata',
-])
 
-export const GetPolicyResponseDtoPage = shape.pageDto('GetPolicyResponseDtoPage', GetPolicyResponseDto)
+/** A page of policies. */
+export const GetPolicyResponseDtoPage = pageDto('GetPolicyResponseDtoPage', GetPolicyResponseDto)
 
-export const PolicySearchRequestDto = shape.dto('PolicySearchRequestDto', {
-  simpleSearchTerm: shape.MaybeText(),
-  realmId: shape.maybe(shape.Uuid),
-  certificateProviderId: shape.maybe(shape.Uuid),
-  policyIds: shape.maybe(shape.idsOf()),
+/** The policy that was made. */
+export const CreatePolicyResponseDto = sameAs('CreatePolicyResponseDto', GetPolicyResponseDto)
+
+/** The policy after its change. */
+export const UpdatePolicyResponseDto = sameAs('UpdatePolicyResponseDto', GetPolicyResponseDto)
+
+/** Which policies are looked for. */
+export const PolicySearchRequestDto = dto('PolicySearchRequestDto', {
+  simpleSearchTerm: MaybeText(),
+  realmId: maybe(Uuid),
+  certificateProviderId: maybe(Uuid),
+  policyIds: maybe(idsOf()),
   archived: no,
 })
-export const GetPoliciesInRealmsDto = shape.dto('GetPoliciesInRealmsDto', {
-  realmIds: shape.idsOf(),
-  simpleSearchTerm: shape.MaybeText(),
+
+/** The realms whose policies are looked for. */
+export const GetPoliciesInRealmsDto = dto('GetPoliciesInRealmsDto', {
+  realmIds: idsOf(),
+  simpleSearchTerm: MaybeText(),
 })
 
-export const CheckEndEntityRequestDto = shape.dto('CheckEndEntityRequestDto', {
-  endEntityId: shape.maybe(shape.Uuid),
-  endEntity: shape.maybe(SubjectDataDto),
+/** The end entity to be checked, stored or given. */
+export const CheckEndEntityRequestDto = dto('CheckEndEntityRequestDto', {
+  endEntityId: maybe(Uuid),
+  endEntity: maybe(SubjectDataDto),
 })
-export const CheckEndEntityResponseDto = shape.dto('CheckEndEntityResponseDto', {
+
+/** Whether an end entity satisfies the rules of a policy, and which it violates. */
+export const CheckEndEntityResponseDto = dto('CheckEndEntityResponseDto', {
   result: z.boolean(),
   violations: z.array(z.object({ property: EndEntityPropertyValue, message: z.string() })),
 })
 
-export const GetAllowedCryptoParametersRequestDto = shape.dto('GetAllowedCryptoParametersRequestDto', {
-  certificateProviderId: shape.Uuid,
-  certificateProviderConfiguration: Document,
+/** The provider and its configuration in a policy. */
+export const GetAllowedCryptoParametersRequestDto = dto('GetAllowedCryptoParametersRequestDto', {
+  certificateProviderId: Uuid,
+  certificateProviderConfiguration: document,
 })
-export const CryptoParametersDto = shape.dto('CryptoParametersDto', {
-  cryptoAlgorithms: z.array(shape.enumOf(CryptoAlgorithm, 'CryptoAlgorithm')),
+
+/** The keys and validities that a provider can issue for. */
+export const CryptoParametersDto = dto('CryptoParametersDto', {
+  cryptoAlgorithms: z.array(enumOf(CryptoAlgorithm, 'CryptoAlgorithm')),
   rsaKeySizes: z.array(z.literal(rsaKeySizes)),
-  ecNamedCurves: z.array(shape.enumOf(ECNamedCurve, 'ECNamedCurve')),
-  edDSANamedCurves: z.array(shape.enumOf(EdDSANamedCurve, 'EdDSANamedCurve')),
+  ecNamedCurves: z.array(enumOf(ECNamedCurve, 'ECNamedCurve')),
+  edDSANamedCurves: z.array(enumOf(EdDSANamedCurve, 'EdDSANamedCurve')),
   mlDsaParameterSets: z.array(z.string()),
-  keyPairModes: z.array(Mode),
-  validForValues: z.array(Period),
+  keyPairModes: z.array(keyPairMode),
+  validForValues: z.array(validFor),
 })

@@ -1,42 +1,22 @@
 // Realms: the responsibility areas that everything else belongs to (contract 6.6).
-import { z } from 'zod'
 import { Failure } from '../../../domain/failure.ts'
-import { alias, searchPage } from '../../../storage/lists/search.ts'
+import { findRealms } from '../../../storage/lists/realms.ts'
+import { findAuthorizedUsers } from '../../../storage/lists/users.ts'
 import { record } from '../../../storage/audit.ts'
-import { canEnter } from '../../../storage/authorization.ts'
-import { readableRows } from '../../../storage/lists/readable-rows.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
-import { User } from '../../../storage/rows/user.ts'
-import * as shape from '../../kernel/dto.ts'
+import type { User } from '../../../storage/rows/user.ts'
 import { operation } from '../../kernel/operation.ts'
 import { Flag, optionally } from '../../kernel/query.ts'
 import { change, create } from '../../kernel/writing.ts'
-
-const GetRealmResponseDto = shape.dto('GetRealmResponseDto', {
-  id: shape.Uuid,
-  name: z.string(),
-  mailingListId: shape.nullable(shape.Uuid),
-  systemRealm: z.boolean(),
-  archiveInfo: shape.ArchiveInfo,
-  metadata: shape.Metadata,
-})
-const CreateRealmRequestDto = shape.dto('CreateRealmRequestDto', {
-  name: shape.Text(),
-  mailingListId: shape.maybe(shape.Uuid),
-})
-const UpdateRealmRequestDto = shape.dto('UpdateRealmRequestDto', {
-  name: shape.change(shape.Text()),
-  mailingListId: shape.clearable(shape.Uuid),
-  version: shape.Version,
-})
-const MinimalUserDetailsDto = shape.dto('MinimalUserDetailsDto', {
-  id: shape.Uuid,
-  firstName: z.string(),
-  lastName: z.string(),
-  email: z.string(),
-})
-
-const sortable = ['id', 'name', 'mailingListId', 'systemRealm']
+import {
+  CreateRealmRequestDto,
+  CreateRealmResponseDto,
+  GetRealmResponseDto,
+  GetRealmResponseDtoPage,
+  MinimalUserDetailsDtoPage,
+  UpdateRealmRequestDto,
+  UpdateRealmResponseDto,
+} from './dtos.ts'
 
 // No mailing list can exist yet.
 const mustBeMailingList = (id: string | null | undefined): void => {
@@ -48,7 +28,7 @@ export const createNewRealm = operation('POST /realms', {
   needs: 'CREATE_REALM',
   body: CreateRealmRequestDto,
   example: { body: { name: 'Branch office' } },
-  returns: [201, shape.sameAs('CreateRealmResponseDto', GetRealmResponseDto)],
+  returns: [201, CreateRealmResponseDto],
   fails: [409, 415],
   handle: ({ em, caller, body: { name, mailingListId } }) => {
     mustBeMailingList(mailingListId)
@@ -70,14 +50,8 @@ export const getRealms = operation('GET /realms', {
   shows: 'READ_REALM',
   query: { archived: optionally(Flag, false) },
   paging: true,
-  returns: [200, shape.pageDto('GetRealmResponseDtoPage', GetRealmResponseDto)],
-  handle: async ({ em, caller, page, query: { archived } }) =>
-    searchPage(em, Realm, {
-      where: { archived },
-      and: [await readableRows(em, 'READ_REALM', { reader: caller, columns: { REALM: `${alias}.id` } })],
-      page,
-      sortable,
-    }),
+  returns: [200, GetRealmResponseDtoPage],
+  handle: ({ em, caller, page, query: { archived } }) => findRealms(em, caller, { archived, page }),
 })
 
 export const updateRealm = operation('PATCH /realms/:id', {
@@ -87,7 +61,7 @@ export const updateRealm = operation('PATCH /realms/:id', {
   living: true,
   body: UpdateRealmRequestDto,
   example: { body: { name: 'Main office', version: 1 } },
-  returns: [200, shape.sameAs('UpdateRealmResponseDto', GetRealmResponseDto)],
+  returns: [200, UpdateRealmResponseDto],
   fails: [409, 415, 422],
   handle: async ({ em, target, body: { name, mailingListId } }) => {
     mustBeMailingList(mailingListId)
@@ -103,26 +77,22 @@ export const updateRealm = operation('PATCH /realms/:id', {
   },
 })
 
+const shown = ({ id, firstName, lastName, email }: User) => ({
+  id,
+  firstName: firstName ?? '',
+  lastName: lastName ?? '',
+  email: email ?? '',
+})
+
 export const getAuthorizedUsers = operation('GET /realms/:id/authorized-users', {
   summary: 'List the users who can see something of a realm',
   on: Realm,
   needs: 'UPDATE_REALM',
   paging: true,
-  returns: [200, shape.pageDto('MinimalUserDetailsDtoPage', MinimalUserDetailsDto)],
+  returns: [200, MinimalUserDetailsDtoPage],
   fails: [415],
   handle: async ({ em, target, page }) => {
-    const users = await searchPage(em, User, {
-      where: { enabled: true },
-      and: [canEnter(target.id)],
-      page,
-      sortable: ['id', 'firstName', 'lastName', 'email'],
-    })
-    const content = users.content.map(({ id, firstName, lastName, email }) => ({
-      id,
-      firstName: firstName ?? '',
-      lastName: lastName ?? '',
-      email: email ?? '',
-    }))
-    return { ...users, content }
+    const users = await findAuthorizedUsers(em, target.id, page)
+    return { ...users, content: users.content.map(shown) }
   },
 })

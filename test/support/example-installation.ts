@@ -1,4 +1,4 @@
-// The imagined office of the examples: made by the service itself, under the ids that the documentation shows.
+// An installation with the resources of the examples: made by the service itself, under the ids that the documentation shows.
 import { exampleIds, examplePkcs10 } from '../../api/kernel/examples.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import { Ca } from '../../storage/rows/ca.ts'
@@ -10,13 +10,13 @@ import { giveGrants, type ApiCaller, type Reply } from './api.ts'
 import { until } from './issuing.ts'
 import { startService, type Service } from './service.ts'
 
-/** Foreign keys do not watch: ids change and rows come back in any order. */
-const unwatched = (statements: string): string =>
+/** Runs statements without the checks of foreign keys: ids change and rows come back in any order. */
+const withoutForeignKeys = (statements: string): string =>
   `do $$ declare c record; begin perform set_config('session_replication_role', 'replica', true); ${statements} end $$`
 
 /** Gives a row the id that the examples know, wherever the database names it. */
 const renamed = (id: string, known: string): string =>
-  unwatched(`
+  withoutForeignKeys(`
     for c in select table_name, column_name, udt_name from information_schema.columns
               where table_schema = 'public' and is_generated = 'NEVER'
     loop
@@ -27,28 +27,28 @@ const renamed = (id: string, known: string): string =>
 const everyTable = `select table_name from information_schema.tables where table_schema = 'public'`
 
 /** Keeps a copy of every row, as if each had just been made. */
-const kept = unwatched(`
+const kept = withoutForeignKeys(`
   for c in select table_name from information_schema.columns where table_schema = 'public' and column_name = 'version' loop
     execute format('update %I set version = 1', c.table_name);
   end loop;
-  create schema office;
+  create schema example;
   for c in ${everyTable} loop
-    execute format('create table office.%1$I as table public.%1$I', c.table_name);
+    execute format('create table example.%1$I as table public.%1$I', c.table_name);
   end loop;`)
 
-const restored = unwatched(`
+const restored = withoutForeignKeys(`
   for c in ${everyTable} loop
     execute format('delete from %I', c.table_name);
   end loop;
   for c in select table_name, string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
             where table_schema = 'public' and is_generated = 'NEVER' group by table_name
   loop
-    execute format('insert into public.%1$I (%2$s) select %2$s from office.%1$I', c.table_name, c.columns);
+    execute format('insert into public.%1$I (%2$s) select %2$s from example.%1$I', c.table_name, c.columns);
   end loop;`)
 
 const made = async (reply: Promise<Reply>): Promise<Reply['body']> => {
   const { status, body } = await reply
-  if (status !== 201) throw new Error(`The office could not be made: ${status} ${JSON.stringify(body)}`)
+  if (status !== 201) throw new Error(`The example installation could not be made: ${status} ${JSON.stringify(body)}`)
   return body
 }
 
@@ -89,7 +89,7 @@ const makeResources = async (builder: Builder): Promise<void> => {
   await know((await made(admin.post('/api/v1/end-entities', endEntity))).id, 'EndEntity')
 }
 
-/** People and machines of the office, who can see it. */
+/** A user and an API client, who can read the example realm. */
 const makePrincipals = async ({ service, know }: Builder) => {
   const jane = await service.user()
   const names = { firstName: 'Jane', lastName: 'Doe', email: 'jane@example.org' }
@@ -104,9 +104,9 @@ const makePrincipals = async ({ service, know }: Builder) => {
   return { jane, client }
 }
 
-/** Nothing goes on in the background any more. */
+/** Waits until no order and no request has a run. */
 const settled = ({ em }: Service): Promise<true> =>
-  until('the office is quiet', async () => {
+  until('no run is left', async () => {
     const open = await em().count(CertificateOrder, { status: 'RUNNING' })
     return open + (await em().count(CertRequest, { runId: { $ne: null } })) === 0
   })
@@ -143,8 +143,8 @@ const build = async (service: Service) => {
   return { service, admin, ...principals, restore, stop: service.stop }
 }
 
-/** Starts a service with the office in it; `restore()` makes the office again as it was. */
-export const openOffice = async () => {
+/** Starts a service that holds the resources of the examples; `restore()` makes them again as they were. */
+export const startExampleInstallation = async () => {
   const service = await startService()
   try {
     return await build(service)
@@ -153,4 +153,6 @@ export const openOffice = async () => {
     throw error
   }
 }
-export type Office = Awaited<ReturnType<typeof openOffice>>
+
+/** A running service that holds the resources of the examples. */
+export type ExampleInstallation = Awaited<ReturnType<typeof startExampleInstallation>>

@@ -1,4 +1,5 @@
-// Why a principal may or may not call an operation: told by the walk that decides the call (domain/permissions.ts).
+// Whether a principal may call an operation and what decides it: judged by the walk that decides the call itself
+// (domain/permissions.ts).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { z } from 'zod'
 import { Failure } from '../../../domain/failure.ts'
@@ -107,14 +108,15 @@ const verdictOf = (judged: readonly Judged[], binding: readonly Judged[]): boole
   return answers.includes(null) ? null : true
 }
 
-const mostGrantors = 100
+/** More who could help are not named. */
+const maxGrantors = 100
 
 /** Who could hand out what is missing, now and by itself (contract 7.3). */
 const findGrantors = async (em: EntityManager, { place, verdict }: Judged): Promise<NamedPrincipal[]> => {
   if (!verdict || verdict.allowed) return []
   const givers = await loadGrantsOfAll(em, await findGivers(em, place), [place])
   const able = givers.filter(giver => couldServe(verdict.wouldServe, place, giver)).map(giver => giver.principalId)
-  return (await findPrincipals(em, able)).slice(0, mostGrantors)
+  return (await findPrincipals(em, able)).slice(0, maxGrantors)
 }
 
 /** What a filtered list would hold: everything, or what hangs on so many resources. */
@@ -129,8 +131,8 @@ const measureReach = async (em: EntityManager, principal: Caller, right: Right) 
   return { right, all: reach.all, ways: await Promise.all(ways.map(count)) }
 }
 
-/** What is known of a call by a principal. */
-export interface Findings {
+/** Whether a principal may call an operation, and what decides it. */
+export interface CallVerdict {
   readonly target: { readonly scope: string; readonly id: string; readonly name: string } | null
   readonly judged: readonly Judged[]
   /** The one on the target, else the first. */
@@ -151,11 +153,11 @@ const shown = async (em: EntityManager, { entity, row }: Target) => {
 }
 
 /** Finds what decides whether a principal may call an operation, on the resource with this id where one is named. */
-export const findReasons = async (
+export const judgeCall = async (
   em: EntityManager,
   principal: Caller,
   { operation, id }: { operation: Operation; id: string | null },
-): Promise<Findings> => {
+): Promise<CallVerdict> => {
   const needs = needsOf(operation)
   const target = await findTarget(em, needs, id)
   const judged = await Promise.all(needs.map(need => judge(principal, need, target)))

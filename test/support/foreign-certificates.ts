@@ -1,4 +1,4 @@
-// Certificates that strangers made: by openssl, or signed here in numbers with a key that nobody knows.
+// Certificates that were issued elsewhere: made by openssl, or signed here in large numbers.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { buildTbs, generateSerialNumber, signTbs, type TbsInput } from '../../pki/certificate/certificate.ts'
@@ -8,17 +8,17 @@ import { encodePem } from '../../pki/pem.ts'
 import { getTemplate, nameDer } from '../pki/hierarchy.ts'
 import { openssl, type Workbench } from '../pki/openssl.ts'
 
-/** A certificate of a stranger with the files that openssl goes on with. */
-export interface Stranger {
+/** A certificate by openssl, with the files that it signs further ones with. */
+export interface ForeignCertificate {
   readonly pem: string
   readonly certificateFile: string
   readonly keyFile: string
 }
 
 /** How a certificate is to be; without an issuer it signs itself. */
-export interface StrangerWishes {
+export interface ForeignCertificateOptions {
   readonly subject: string
-  readonly issuer?: Stranger
+  readonly issuer?: ForeignCertificate
   readonly isCa?: boolean
   /** As `DNS:…,email:…`. */
   readonly names?: string
@@ -30,10 +30,10 @@ export interface StrangerWishes {
 const p256 = ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
 
 /** A certificate by openssl. */
-export const makeStranger = async (
+export const makeForeignCertificate = async (
   bench: Workbench,
-  { subject, issuer, isCa = false, names, key = p256, extension }: StrangerWishes,
-): Promise<Stranger> => {
+  { subject, issuer, isCa = false, names, key = p256, extension }: ForeignCertificateOptions,
+): Promise<ForeignCertificate> => {
   const [certificateFile, keyFile] = [await bench.newPath(), await bench.newPath()]
   const by = issuer ? ['-CA', issuer.certificateFile, '-CAkey', issuer.keyFile] : []
   const extensions = [
@@ -46,14 +46,14 @@ export const makeStranger = async (
   return { pem: await readFile(certificateFile, 'utf8'), certificateFile, keyFile }
 }
 
-/** A P-256 key of nobody. */
-export const strangeKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey
+/** A P-256 key that the service does not know. */
+export const newForeignKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey
 
 const spkiOf = (key: KeyObject): Buffer => createPublicKey(key).export({ type: 'spki', format: 'der' })
 const someYears = { notBefore: new Date('2025-01-01T00:00:00Z'), notAfter: new Date('2045-01-01T00:00:00Z') }
 
 /** A certificate signed here, whatever it says, as PEM. */
-export const signStrange = async (
+export const signForeign = async (
   key: KeyObject,
   commonName: string,
   over: Partial<TbsInput> = {},
