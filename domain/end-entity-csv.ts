@@ -3,7 +3,7 @@ import { endEntityFields, type EndEntityFields, type SubjectData } from './end-e
 import { Failure, type FieldError } from './failure.ts'
 
 /** The most rows of one table. */
-export const mostRows = 10_000
+export const maxRows = 10_000
 
 const names = ['commonName', 'organization', 'organizationalUnit', 'country', 'externalId', 'email', 'domains', 'ips']
 const knownNames: ReadonlyMap<string, string> = new Map(names.map(name => [name.toLowerCase(), name]))
@@ -90,11 +90,11 @@ const columnAtFault = (field: string, { genericDtoList }: SubjectData): Column =
   return pair ? generic + pair.key : field
 }
 
-const mostTold = 10
+const maxTold = 10
 
 const told = (errors: readonly FieldError[], subject: SubjectData): string =>
   errors
-    .slice(0, mostTold)
+    .slice(0, maxTold)
     .map(({ field, message }) => `${columnAtFault(field, subject)}: ${message}`)
     .join('; ')
 

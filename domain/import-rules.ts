@@ -1,4 +1,4 @@
-// Which certificates of strangers a policy takes in, and to which end entities they may go (contract 10.4).
+// Which certificates of other CAs a policy takes in, and to which end entities they may go (contract 10.4).
 import { canonicalDomain, canonicalEmail, canonicalIp } from './address.ts'
 import { endEntityViolations, ruleViolations, type SubjectData } from './end-entity-rules.ts'
 import type { CryptoAlgorithm, EndEntityStrategy } from './enums.ts'

@@ -5,16 +5,16 @@ import { RE2JS } from 're2js'
 export const longestPattern = 256
 
 /** Time grows with the steps of the compiled pattern: `(.{1,30}){1,30}` has 1,861 of them, a plain address some 600. */
-const mostSteps = 1100
+const maxSteps = 1100
 
-const mostKept = 1000
+const maxKept = 1000
 const kept = new Map<string, RE2JS>()
 
 const compile = (pattern: string): RE2JS => {
   const known = kept.get(pattern)
   if (known) return known
   const made = RE2JS.compile(pattern)
-  if (kept.size >= mostKept) kept.clear()
+  if (kept.size >= maxKept) kept.clear()
   kept.set(pattern, made)
   return made
 }
@@ -23,7 +23,7 @@ const compile = (pattern: string): RE2JS => {
 export const isPattern = (pattern: string): boolean => {
   if (Array.from(pattern).length > longestPattern) return false
   try {
-    return compile(pattern).programSize() <= mostSteps
+    return compile(pattern).programSize() <= maxSteps
   } catch {
     return false
   }

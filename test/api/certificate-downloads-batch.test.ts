@@ -199,7 +199,7 @@ describe('downloadCaChainForPolicy', () => {
     expect((await chain(own.policyId, own.owner)).status).toBe(200)
   })
 
-  test('a ring of CAs is incomplete', async () => {
+  test('CAs that issued each other are an incomplete chain', async () => {
     const em = service.em()
     const { issuingCaId } = await service.builtInCa()
     const { issuerCaId: rootId } = await em.findOneOrFail(Ca, issuingCaId ?? '')

@@ -160,8 +160,8 @@ test('a realm is entered by any grant on it or on something in it, and by nothin
 test('a reader of more certificates than a condition names sees them all', async () => {
   const em = orm.em.fork()
   const principalId = randomUUID()
-  const strangers = Array.from({ length: 1000 }, () => randomUUID())
-  const resourceIds = [...strangers, ...resources.CERTIFICATE.slice(1)]
+  const others = Array.from({ length: 1000 }, () => randomUUID())
+  const resourceIds = [...others, ...resources.CERTIFICATE.slice(1)]
   await grant(em, principalId, { scope: 'CERTIFICATE', resourceIds, permissions: ['READ'] })
   const reader = { id: principalId, global: new Set<GlobalPermission>() }
   const { content } = await searchPage(em, Certificate, {

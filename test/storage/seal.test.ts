@@ -70,8 +70,8 @@ test('rewrapping under another context is refused', () => {
 })
 
 test('a master key that is not configured is named', () => {
-  const stranger = new Seal(new Map([['other', randomBytes(32)]]))
-  expect(() => stranger.unseal(before.seal(secret, 'x'), 'x')).toThrow('The master key 2025 is not configured.')
+  const other = new Seal(new Map([['other', randomBytes(32)]]))
+  expect(() => other.unseal(before.seal(secret, 'x'), 'x')).toThrow('The master key 2025 is not configured.')
 })
 
 test('a master key with the right name and the wrong bytes is named', () => {

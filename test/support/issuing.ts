@@ -1,4 +1,4 @@
-// What the tests of requests, certificates and orders share: waiting, settings, recorded facts, keys and strangers' judgement.
+// What the tests of requests, certificates and orders share: waiting, settings, recorded facts, keys and what openssl says.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { expect } from '@jest/globals'

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import {
   commonNameIn,
-  mostRows,
+  maxRows,
   readHeader,
   readRow,
   separatorsOf,
@@ -46,7 +46,7 @@ interface Table {
 
 const readTable = async (table: string | Uint8Array): Promise<Table> => {
   const text = csvText(table)
-  const [header, ...rows] = await readCsv(text, { separators: separatorsOf(text), maxRows: mostRows + 1 })
+  const [header, ...rows] = await readCsv(text, { separators: separatorsOf(text), maxRows: maxRows + 1 })
   if (!header?.fields) throw new Failure('INVALID_CSV')
   return { columns: readHeader(header.fields), rows }
 }
