@@ -1,18 +1,16 @@
-// The lists of audit events (contract 11.1), newest first: their numbers grow in the order in which they are written.
+// The lists of audit events (contract 11.1), newest first: their ids grow in the order in which they are written.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { AuditEvent } from '../rows/audit-event.ts'
 import type { Certificate } from '../rows/certificate.ts'
 
-/** How many events of a certificate are told: downloads can be many. */
+/** The most events that are answered for one certificate, however often it was downloaded. */
 const maxEvents = 10_000
 
-/** The newest events of a certificate and of its request. */
+/** The newest events of a certificate and of its request; either condition has an index. */
 export const findCertificateEvents = (
   em: EntityManager,
   { id, certRequestId }: Pick<Certificate, 'id' | 'certRequestId'>,
-): Promise<AuditEvent[]> =>
-  em.find(
-    AuditEvent,
-    { $or: [{ certificateId: id }, { objectId: certRequestId }] },
-    { orderBy: { id: 'desc' }, limit: maxEvents },
-  )
+): Promise<AuditEvent[]> => {
+  const where = { $or: [{ certificateId: id }, { objectId: certRequestId }] }
+  return em.find(AuditEvent, where, { orderBy: { id: 'desc' }, limit: maxEvents })
+}

@@ -1,9 +1,11 @@
 // What is told of a certificate's history (contract 11.1).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { exampleCertificatePem } from '../../api/kernel/examples.ts'
 import { system } from '../../domain/principal.ts'
 import { recordMany } from '../../storage/audit.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
+import { importPem } from '../support/importing.ts'
 import { issueNew, refusalOf, until } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
@@ -59,9 +61,9 @@ test('tells what happened to the certificate and its request, newest first', asy
 })
 
 test('the approval and the order of its request belong to a certificate', async () => {
-  const approving = await makeScene(service, { requiresManualApproval: true, requesterMayApprove: true })
+  const approving = await makeScene(service, { requiresManualApproval: true })
   const requestId = await approving.newRequest()
-  expect((await approving.owner.post(`/api/v1/cert-requests/${requestId}/approve`)).status).toBe(200)
+  expect((await approving.owner.patch(`/api/v1/cert-requests/${requestId}/approve`)).status).toBe(200)
   expect((await approving.owner.post(`/api/v2/certificates/cert-requests/${requestId}`)).status).toBe(201)
   const { id } = await until('the ordered certificate is issued', () =>
     service.em().findOne(Certificate, { certRequestId: requestId }),
@@ -70,6 +72,15 @@ test('the approval and the order of its request belong to a certificate', async 
     'CERTIFICATE_ISSUED',
     'CERTIFICATE_ORDERED',
     'CERT_REQUEST_APPROVED',
+    'CERT_REQUEST_CREATED',
+  ])
+})
+
+test('each event of an import is told once', async () => {
+  const importing = await makeScene(service, { certificateImportAllowed: true })
+  const { body } = await importPem(importing, exampleCertificatePem)
+  expect(await kindsOf(body.importedCertificates[0].id, importing)).toEqual([
+    'CERTIFICATE_IMPORTED',
     'CERT_REQUEST_CREATED',
   ])
 })
