@@ -116,6 +116,12 @@ test('every mounted operation is one of the specification or a known extension',
   process.stdout.write(`${mounted.length} of ${facts.length} operations are mounted\n`)
 })
 
+test('the README tells how many operations of the specification are mounted', () => {
+  expect(read('../README.md')).toContain(
+    `${mounted.length} of the specification's ${facts.length} operations are there`,
+  )
+})
+
 test.each(mounted)('%s: method, path and whether it is public', (_, fact, operation) => {
   expect(operation.method).toBe(fact.method)
   expect(operation.path.replace(/:(\w+)/g, '{$1}')).toBe(fact.path.replace(/\/$/, ''))

@@ -20,6 +20,11 @@ const schema = defineEntity({
   },
   indexes: [
     { name: 'audit_event_realm', expression: 'create index audit_event_realm on audit_event (realm_id, id desc)' },
+    {
+      name: 'audit_event_certificate',
+      expression:
+        'create index audit_event_certificate on audit_event (certificate_id, id desc) where certificate_id is not null',
+    },
   ],
 })
 

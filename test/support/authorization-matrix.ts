@@ -213,6 +213,7 @@ const issued: readonly Row[] = [
   needing(readCertificate)('getCertificateDetails'),
   needing(readCertificate)('getCertificateByFingerprint', { issued: 'FINGERPRINT' }),
   needing(readCertificate)('getCertificateByIssuerDnBinAndSerialNumber', { issued: 'ISSUER_AND_SERIAL' }),
+  needing(readCertificate)('getAuditEventsForCertificate'),
   needing(readCertificate)('downloadCertificate'),
   needing(readCertificate)('downloadCertificateChain'),
   needing(readCertificate)('downloadCertificatesAsZip'),

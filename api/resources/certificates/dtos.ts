@@ -1,5 +1,6 @@
 // The types of certificates and orders (contract 6.5).
 import { z } from 'zod'
+import { AuditEventType } from '../../../domain/audit.ts'
 import {
   CertificateSearchKey,
   CertRequestStatus,
@@ -173,6 +174,19 @@ export const OrderItemDto = dto('OrderItemDto', {
 
 /** A page of the items of an order. */
 export const OrderItemDtoPage = pageDto('OrderItemDtoPage', OrderItemDto)
+
+/** One recorded fact. */
+export const AuditEventDto = dto('AuditEventDto', {
+  objectId: Uuid,
+  eventType: enumOf(AuditEventType, 'AuditEventType'),
+  eventDescription: z.string(),
+  occurredDate: Timestamp,
+})
+
+/** Audit events, newest first. */
+export const GetAuditEventResponseDtoList = dto('GetAuditEventResponseDtoList', {
+  auditEventList: listOf(AuditEventDto),
+})
 
 /** Which certificates are looked for. */
 export const CertificateSearchRequestDto = dto('CertificateSearchRequestDto', {
