@@ -53,12 +53,6 @@ export function validity(validFor: ValidFor, issuedAt: Date, backdateSeconds: nu
   }
 }
 
-/** The same validity, beginning no earlier than the date: backdating does not reach behind the issuer's own start. */
-export const beginningNotBefore = ({ notBefore, notAfter }: Validity, earliest: Date): Validity => ({
-  notBefore: notBefore < earliest ? earliest : notBefore,
-  notAfter,
-})
-
 /** Whether the first period is longer than the second. */
 export const isLongerThan = (validFor: ValidFor, other: ValidFor): boolean =>
   validForByLength.indexOf(validFor) > validForByLength.indexOf(other)

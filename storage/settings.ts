@@ -3,17 +3,20 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { integerSetting, settings, type SettingsKey } from '../domain/settings.ts'
 import { Setting } from './rows/setting.ts'
 
-const freshForMs = 5000
+/** So long values are not read again: a change acts within 10 s on all processes. */
+const readAgainMs = 5000
 
 /** The settings as they were at most a few seconds ago. */
 export class Settings {
   readonly #em: EntityManager
+  readonly #freshForMs: number
   #values: ReadonlyMap<string, string | null> = new Map()
   #readAt = -Infinity
   #reading: Promise<void> | undefined
 
-  constructor(em: EntityManager) {
+  constructor(em: EntityManager, freshForMs = readAgainMs) {
     this.#em = em
+    this.#freshForMs = freshForMs
   }
 
   /** The number of an INTEGER setting. */
@@ -28,14 +31,9 @@ export class Settings {
 
   /** The text of a setting, else its default, else null. */
   async text(key: SettingsKey): Promise<string | null> {
-    if (performance.now() - this.#readAt > freshForMs)
+    if (performance.now() - this.#readAt >= this.#freshForMs)
       await (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
     return this.#values.get(key) ?? settings[key].default
-  }
-
-  /** Forgets what was read, so that the next call reads the stored values. */
-  forget(): void {
-    this.#readAt = -Infinity
   }
 
   async #read(): Promise<void> {

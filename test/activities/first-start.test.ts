@@ -56,7 +56,6 @@ test('workers that start at the same time make everything once, and each adminis
   expect(await counts()).toMatchObject({ realms: 1, cas: 2, keys: 2, policies: 2 })
   const ada = await fixture.em().findOneOrFail(User, { providerId: admins[0].subject })
   expect([...(await loadGrants(fixture.em(), ada.id)).global]).toEqual(['ADMIN'])
-  fixture.services.settings.forget()
 })
 
 test('a first start that fails halfway leaves nothing, and the next one makes all', async () => {
@@ -71,7 +70,6 @@ test('a first start that fails halfway leaves nothing, and the next one makes al
   await em.execute('drop function out_of_order cascade')
   expect(await firstStart(fixture.services, [])).toBe(true)
   expect(await counts()).toMatchObject({ realms: 1, cas: 2, policies: 2 })
-  fixture.services.settings.forget()
 })
 
 test('a provider that is prepared twice, also at the same time, has its CAs once', async () => {

@@ -30,7 +30,7 @@ export const openFixture = async (own: Partial<Services> = {}) => {
   const services: Services = {
     orm,
     seal: new Seal(new Map([['test', randomBytes(32)]])),
-    settings: new Settings(orm.em),
+    settings: new Settings(orm.em, 0),
     runs: {
       start: async run => {
         started.push(run)
@@ -42,7 +42,6 @@ export const openFixture = async (own: Partial<Services> = {}) => {
     ...own,
   }
   await firstStart(services, [])
-  services.settings.forget()
   return { orm, services, started, activities: createActivities(services), em: () => orm.em.fork() }
 }
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
@@ -139,10 +138,9 @@ export const reread = (em: EntityManager, { id }: { id: string }): Promise<CertR
   em.fork().findOneOrFail(CertRequest, id)
 
 /** Stores a setting, seen at once. */
-export const set = async ({ orm, services }: Fixture, settingsKey: string, value: string | null): Promise<void> => {
+export const set = async ({ orm }: Fixture, settingsKey: string, value: string | null): Promise<void> => {
   const em = orm.em.fork()
   const row = (await em.findOne(Setting, { settingsKey })) ?? em.create(Setting, { settingsKey, value })
   row.value = value
   await em.flush()
-  services.settings.forget()
 }

@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import type { ValidFor } from '../../domain/enums.ts'
-import { beginningNotBefore, isLongerThan, validForByLength, validity } from '../../domain/validity.ts'
+import { isLongerThan, validForByLength, validity } from '../../domain/validity.ts'
 
 const examples: readonly [ValidFor, string, string][] = [
   ['ONE_DAY', '2031-01-31T10:15:30.999Z', '2031-02-01T10:15:29.000Z'],
@@ -25,13 +25,6 @@ test.each(examples)('%s from %s ends at %s', (validFor, issuedAt, notAfter) => {
 test('the beginning lies before the issue by the backdating, in whole seconds', () => {
   const { notBefore } = validity('ONE_DAY', new Date('2031-01-01T00:00:30.900Z'), 60)
   expect(notBefore.toISOString()).toBe('2030-12-31T23:59:30.000Z')
-})
-
-test('backdating does not reach behind the start of the issuer', () => {
-  const start = new Date('2031-01-01T00:00:00Z')
-  const backdated = validity('ONE_DAY', start, 3600)
-  expect(beginningNotBefore(backdated, start)).toEqual({ notBefore: start, notAfter: backdated.notAfter })
-  expect(beginningNotBefore(backdated, new Date('2030-01-01T00:00:00Z'))).toEqual(backdated)
 })
 
 const date = fc.date({ min: new Date('1990-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })

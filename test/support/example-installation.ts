@@ -138,7 +138,6 @@ const build = async (service: Service) => {
   const restore = async (): Promise<void> => {
     await settled(service)
     await service.em().execute(restored)
-    service.services.settings.forget()
   }
   return { service, admin, ...principals, restore, stop: service.stop }
 }

@@ -24,12 +24,11 @@ export const until = async <T>(what: string, look: () => Promise<T | undefined |
 }
 
 /** Stores a setting (null: its default applies again), which acts at once. */
-export const setSetting = async ({ em, services }: Service, settingsKey: string, value: string | null) => {
+export const setSetting = async ({ em }: Service, settingsKey: string, value: string | null) => {
   const fork = em()
   await fork.nativeDelete(Setting, { settingsKey })
   if (value !== null) fork.create(Setting, { settingsKey, value })
   await fork.flush()
-  services.settings.forget()
 }
 
 /** Status and code of a refusal. */
