@@ -11,10 +11,13 @@ const fallbacks: Readonly<Record<number, readonly number[]>> = {
   502: [422, 500],
 }
 
+/** What every operation may answer, whether its row lists it or not (contract 1.2, 1.7). */
+const everywhere: ReadonlySet<number> = new Set([401, 405, 429, 503])
+
 /** The status of a code at an operation that answers these statuses; without any, the natural one. */
 export const statusOf = (code: ApiError, answers?: ReadonlySet<number>): number => {
   const natural = apiErrors[code].status
-  if (!answers || natural === 401 || natural === 405 || answers.has(natural)) return natural
+  if (!answers || everywhere.has(natural) || answers.has(natural)) return natural
   return fallbacks[natural]?.find(status => answers.has(status)) ?? natural
 }
 
