@@ -65,7 +65,7 @@ describe('reading the request', () => {
   })
   test.each([
     ['a wrong type', { name: 5 }, 'must be a text'],
-    ['a blank required text', { name: '  ' }, 'must have at least 1 characters'],
+    ['a blank required text', { name: '  ' }, 'must have at least 1 character'],
     ['a long text', { name: 'x'.repeat(256) }, 'must have at most 255 characters'],
     ['control characters', { name: 'a\u0000b' }, 'must not hold control characters'],
     ['half a surrogate pair', { name: 'a\ud800' }, 'must be whole Unicode characters'],
@@ -98,13 +98,6 @@ describe('reading the request', () => {
     expect((await admin.post('/api/v1/bodyless', undefined, extras)).status).toBe(204)
     expect((await admin.post('/api/v1/bodyless/strict', undefined, extras)).status).toBe(415)
     expect((await admin.post('/api/v1/bodyless/strict', { any: 1 })).status).toBe(204)
-  })
-  test('a body above 10 MiB is REQUEST_TOO_LARGE, imports may have more', async () => {
-    const text = 'x'.repeat(11 * 1024 * 1024)
-    const refused = await admin.post('/api/v1/things', { name: text })
-    const taken = await admin.post('/api/v1/large', { text })
-    expect([refused.status, refused.body.apiError]).toEqual([400, 'REQUEST_TOO_LARGE'])
-    expect(taken.body.seen).toBe(text.length)
   })
   test('a list that is too long is REQUEST_TOO_LARGE, an empty one INVALID_REQUEST', async () => {
     const ids = Array.from({ length: 4 }, () => randomUUID())
