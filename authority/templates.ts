@@ -19,7 +19,7 @@ const refuse = (message: string): never => {
 export const templateSignerName = (policyConfiguration: string): string => {
   const members = membersOf(policyConfiguration) ?? refuse('Must be a JSON object.')
   const odd = unstorableMember(members)
-  if (odd !== undefined) refuse(`${odd} must not hold control characters.`)
+  if (odd !== undefined) refuse(`${odd || 'A name'} must not hold NUL or half a Unicode character.`)
   const { templateSignerName: name } = members
   return typeof name === 'string' && name.trim() !== '' ? name.trim() : refuse('templateSignerName is required.')
 }

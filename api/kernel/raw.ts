@@ -59,8 +59,9 @@ class Look {
   }
 
   #text(schema: z.ZodType, nullable: boolean, text: string): string | null {
-    if (nullable && textTypes.has(schema.type) && text.trim() === '') return null
-    if (isStorableText(text) || readByOthers.get(schema)) return text
+    const isReadByOthers = readByOthers.get(schema) !== undefined
+    if (nullable && textTypes.has(schema.type) && (isReadByOthers ? text : text.trim()) === '') return null
+    if (isReadByOthers || isStorableText(text)) return text
     this.#fault(text.isWellFormed() ? 'must not hold control characters' : 'must be whole Unicode characters')
     return text
   }

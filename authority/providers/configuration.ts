@@ -13,7 +13,8 @@ const refuse = (message: string, field = 'configuration'): never => {
 const read = (configuration: string): Members => {
   const members = membersOf(configuration) ?? refuse('The configuration is a JSON object.')
   const odd = unstorableMember(members)
-  if (odd !== undefined) refuse('must not hold control characters.', `configuration.${odd}`)
+  if (odd !== undefined)
+    refuse('must not hold NUL or half a Unicode character.', odd === '' ? 'configuration' : `configuration.${odd}`)
   return members
 }
 

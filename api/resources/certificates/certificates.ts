@@ -51,8 +51,9 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
     const places = new Map(ids.map((id, index) => [id, index]))
     const late = delivered.errors.map(error => ({ ...error, index: places.get(error.id) ?? 0 }))
     const all = [...errors, ...late].toSorted((one, other) => one.index - other.index)
-    // The same answer, whether items failed before or at their issue (contract 1.7).
-    if (delivered.certificates.length === 0) throw new BatchRefused(all)
+    // The same answer, whether items failed before or at their issue (contract 1.7); what is pending has not failed.
+    const isAnyLeft = delivered.certificates.length > 0 || all.some(({ apiError }) => apiError === 'ISSUE_PENDING')
+    if (!isAnyLeft) throw new BatchRefused(all)
     return { ...delivered, errors: all }
   },
 })
