@@ -5,11 +5,12 @@ import { migrate, openStorage } from '../storage/orm.ts'
 import { Seal } from '../storage/seal.ts'
 import { Settings } from '../storage/settings.ts'
 import { createDataConverter, EncryptionCodec } from '../worker/payload-codec.ts'
-import { createApp, serverOf } from './app.ts'
+import { createApp } from './app.ts'
 import { authenticateWith } from './kernel/authentication.ts'
 import { ApiConfig } from './config.ts'
 import type { Dependencies } from './kernel/dependencies.ts'
 import { createLog } from './log.ts'
+import { serverOf } from './server.ts'
 import { connectTemporal } from './kernel/temporal.ts'
 
 const drainMs = 15_000

@@ -4,7 +4,7 @@ import type { CryptoAlgorithm } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
 import { everything, withinTemplate, type Capabilities } from '../domain/policy-rules.ts'
 import { mergeTemplates, type Template, type TemplateConfiguration } from '../pki/certificate/templates.ts'
-import { membersOf, type Members } from './json-document.ts'
+import { membersOf, unstorableMember, type Members } from './json-document.ts'
 
 /** The part of a LOCAL provider that its templates come from. */
 export interface TemplateSource {
@@ -17,7 +17,10 @@ const refuse = (message: string): never => {
 
 /** The template signer that a policy of a LOCAL provider names (contract 5.1); else INVALID_POLICY_CONFIGURATION. */
 export const templateSignerName = (policyConfiguration: string): string => {
-  const { templateSignerName: name } = membersOf(policyConfiguration) ?? refuse('Must be a JSON object.')
+  const members = membersOf(policyConfiguration) ?? refuse('Must be a JSON object.')
+  const odd = unstorableMember(members)
+  if (odd !== undefined) refuse(`${odd || 'A name'} must not hold NUL or half a Unicode character.`)
+  const { templateSignerName: name } = members
   return typeof name === 'string' && name.trim() !== '' ? name.trim() : refuse('templateSignerName is required.')
 }
 

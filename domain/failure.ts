@@ -102,8 +102,16 @@ export const apiErrors = {
   SIGNER_NOT_AVAILABLE: { status: 422, description: 'The policy has no usable signer' },
   SIGNING_REFUSED: { status: 422, description: 'The data is not of a form that may be signed here' },
   DECRYPTION_FAILED: { status: 422, description: 'The data cannot be decrypted' },
+  RATE_LIMITED: {
+    status: 429,
+    description: 'The caller asks too often; `Retry-After` says when to come back',
+  },
   INTERNAL_ERROR: { status: 500, description: 'Unexpected failure; the message holds a reference' },
   IDENTITY_PROVIDER_ERROR: { status: 502, description: 'The identity provider failed or refused' },
+  SERVICE_UNAVAILABLE: {
+    status: 503,
+    description: 'A part that the answer needs cannot be reached now; `Retry-After`',
+  },
   CERTIFICATE_PROVIDER_ERROR: { status: 502, description: 'The certificate provider failed or cannot be reached' },
   MAIL_SERVER_ERROR: { status: 502, description: 'The mail server failed or cannot be reached' },
 } as const satisfies Record<string, { status: number; description: string }>

@@ -1,6 +1,7 @@
 // The columns of certificate and CA rows that the octets of the certificate alone decide, issued or imported.
 import type { SubjectAlternativeName } from '../domain/address.ts'
 import type { CryptoAlgorithm } from '../domain/enums.ts'
+import { isStorableText } from './storable-text.ts'
 
 /** What a certificate says; `pki` describes it in these words. */
 export interface CertificateFacts {
@@ -65,9 +66,6 @@ export const caColumns = (certificate: CertificateFacts) => ({
   publicKeyAlgorithm: certificate.cryptoAlgorithm ?? ('RSA' as const),
   der: certificate.der,
 })
-
-/** Whether PostgreSQL can hold a text: it takes neither NUL nor half of a surrogate pair. */
-export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 const max = { der: 256 * 1024, serialNumber: 40, namedCurve: 32, signatureAlgorithm: 64 } as const
 

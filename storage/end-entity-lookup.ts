@@ -1,7 +1,7 @@
 // Looking end entities up by alias or by the field of a strategy (contract 5.3): many at once, each by an index.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { EndEntityStrategy } from '../domain/enums.ts'
-import { isStorableText } from './certificate-row.ts'
+import { isStorableText } from './storable-text.ts'
 
 /** Where a strategy finds its key; a subject DN is no column, so those with the common name are its candidates. */
 const columns = {

@@ -7,6 +7,7 @@ import { Caller } from '../kernel/caller.ts'
 import type { Dependencies } from '../kernel/dependencies.ts'
 import { readJson } from '../kernel/middleware/body.ts'
 import { identify } from '../kernel/middleware/handler.ts'
+import { admits } from '../kernel/middleware/methods.ts'
 import type { State } from '../kernel/middleware/state.ts'
 
 const paths = ['/temporal/codec/decode', '/temporal/codec/encode']
@@ -71,12 +72,9 @@ export const codecEndpoint = (deps: Dependencies): Middleware<State> => {
   const origin = temporalUiUrl === undefined ? undefined : new URL(temporalUiUrl).origin
   return async (ctx, next) => {
     const holdsKey = takeKey(ctx, codecKey)
-    if (codec === undefined || !paths.includes(ctx.path) || !['POST', 'OPTIONS'].includes(ctx.method)) return next()
+    if (codec === undefined || !paths.includes(ctx.path)) return next()
     allowOrigin(ctx, origin)
-    if (ctx.method === 'OPTIONS') {
-      ctx.status = 204
-      return undefined
-    }
+    if (!admits(ctx, ['POST'])) return undefined
     if (!holdsKey) await mustBeAdmin(ctx, deps)
     const payloads = await payloadsIn(ctx)
     const converted = ctx.path.endsWith('decode') ? await codec.decode(payloads) : await codec.encode(payloads)

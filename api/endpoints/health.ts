@@ -2,6 +2,7 @@
 import type { Middleware } from 'koa'
 import { checkConnection } from '../../storage/orm.ts'
 import type { Dependencies } from '../kernel/dependencies.ts'
+import { admits } from '../kernel/middleware/methods.ts'
 import type { State } from '../kernel/middleware/state.ts'
 
 type Check = () => Promise<unknown>
@@ -26,12 +27,12 @@ export const health = ({ orm, temporal }: Dependencies): Middleware<State> => {
     return Object.fromEntries(parts) as Record<string, string>
   }
   return async (ctx, next) => {
-    if (ctx.path === '/health/live') ctx.body = { status: 'UP' }
-    else if (ctx.path === '/health/ready') {
-      const parts = await ready()
-      const up = Object.values(parts).every(state => state === 'UP')
-      ctx.status = up ? 200 : 503
-      ctx.body = { status: up ? 'UP' : 'DOWN', ...parts }
-    } else return next()
+    if (!['/health/live', '/health/ready'].includes(ctx.path)) return next()
+    if (!admits(ctx, ['GET'])) return undefined
+    const parts = ctx.path === '/health/live' ? {} : await ready()
+    const up = Object.values(parts).every(state => state === 'UP')
+    ctx.status = up ? 200 : 503
+    ctx.body = { status: up ? 'UP' : 'DOWN', ...parts }
+    return undefined
   }
 }

@@ -46,8 +46,12 @@ export const Base64 = z.codec(
 /** A required String: trimmed, 1 to `max` characters, no control characters. */
 export const Text = (max = 255) => line(max).min(1)
 
-/** A required longer text that keeps its lines, such as PEM, JSON or CSV. */
-export const LongText = (max = Number.MAX_SAFE_INTEGER) => z.string().min(1).max(max)
+/** Texts that readers of their own judge and that are not kept as they are: whatever is in them is for those to refuse. */
+export const readByOthers = z.registry<{ reader: true }>()
+
+/** A required longer text that keeps its lines, such as PEM or CSV, and has a reader of its own. */
+export const LongText = (max = Number.MAX_SAFE_INTEGER) =>
+  z.string().min(1).max(max).register(readByOthers, { reader: true })
 
 /** An Int of int32 within a range. */
 export const Int = (min = -2_147_483_648, max = 2_147_483_647) => z.int().min(min).max(max)
@@ -95,8 +99,8 @@ export const ClearableText = (max = 255) =>
     .codec(line(max).nullable(), z.string().nullable(), { decode: text => text || null, encode: text => text })
     .optional()
 
-/** The stated version of an update (contract 1.4); the kernel compares it. */
-export const Version = z.int().positive().nullable().optional()
+/** The stated version of an update (contract 1.4); the kernel compares it, whatever Int it is. */
+export const Version = Int().nullable().optional()
 
 const named = new Map<Enumeration, z.ZodType>()
 
@@ -135,7 +139,8 @@ export const exactlyOne = <S extends z.ZodRawShape>(name: string, members: reado
   z
     .object(shape)
     .refine(value => members.filter(member => (value as Record<string, unknown>)[member] != null).length === 1, {
-      error: `needs exactly one of ${members.join(', ')}`,
+      path: [members[0] ?? ''],
+      error: `must be there, or another of ${members.join(', ')}: exactly one of them`,
     })
     .meta({ id: name })
 

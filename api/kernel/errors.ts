@@ -1,6 +1,7 @@
 // How a failure becomes an answer (contract 1.7): one place, decided by code and type, never by message text.
 import { z } from 'zod'
 import { apiErrors, Failure, type ApiError, type FieldError } from '../../domain/failure.ts'
+import { lookAt, maxFaults, type Fault } from './raw.ts'
 
 /** What an operation may answer instead when the natural status is not in its row. */
 const fallbacks: Readonly<Record<number, readonly number[]>> = {
@@ -11,10 +12,13 @@ const fallbacks: Readonly<Record<number, readonly number[]>> = {
   502: [422, 500],
 }
 
+/** What every operation may answer, whether its row lists it or not (contract 1.2, 1.7). */
+const everywhere: ReadonlySet<number> = new Set([401, 405, 429, 503])
+
 /** The status of a code at an operation that answers these statuses; without any, the natural one. */
 export const statusOf = (code: ApiError, answers?: ReadonlySet<number>): number => {
   const natural = apiErrors[code].status
-  if (!answers || natural === 401 || natural === 405 || answers.has(natural)) return natural
+  if (!answers || everywhere.has(natural) || answers.has(natural)) return natural
   return fallbacks[natural]?.find(status => answers.has(status)) ?? natural
 }
 
@@ -45,7 +49,8 @@ const units: Readonly<Record<string, string>> = { string: 'characters', array: '
 
 const bound = (issue: Issue, word: string, limit: unknown): string => {
   const unit = units[String((issue as { origin?: string }).origin)]
-  return unit === undefined ? `must be ${word} ${String(limit)}` : `must have ${word} ${String(limit)} ${unit}`
+  if (unit === undefined) return `must be ${word} ${String(limit)}`
+  return `must have ${word} ${String(limit)} ${Number(limit) === 1 ? unit.replace(/s$/, '') : unit}`
 }
 
 const sentences: Readonly<Record<string, (issue: Issue & Record<string, unknown>) => string>> = {
@@ -63,29 +68,66 @@ const sentences: Readonly<Record<string, (issue: Issue & Record<string, unknown>
 /** Says in a plain sentence what is wrong with a member; a schema's own message wins. */
 const sentence: z.core.$ZodErrorMap = issue => sentences[issue.code]?.(issue) ?? 'does not have the right form'
 
-const codeOf = (issues: readonly z.core.$ZodIssue[]): ApiError => {
-  const tooLong = issues.some(issue => issue.code === 'too_big' && issue.origin === 'array')
-  if (tooLong) return 'REQUEST_TOO_LARGE'
-  const onlyIds = issues.every(issue => issue.code === 'invalid_format' && issue.format === 'guid')
-  return onlyIds ? 'INVALID_IDENTIFIER' : 'INVALID_REQUEST'
+/** The same of a parameter, which is a list only when it is given several times. */
+const parameterSentence: z.core.$ZodErrorMap = issue =>
+  Array.isArray(issue.input) && issue.code !== 'too_big' && issue.code !== 'too_small'
+    ? 'must be given once'
+    : sentence(issue)
+
+const isTooLong = ({ tooLong = false, issue }: Fault): boolean =>
+  tooLong || (issue?.code === 'too_big' && issue.origin === 'array')
+
+const isMalformedId = ({ issue }: Fault): boolean => issue?.code === 'invalid_format' && issue.format === 'guid'
+
+const codeOf = (faults: readonly Fault[]): ApiError => {
+  if (faults.some(isTooLong)) return 'REQUEST_TOO_LARGE'
+  return faults.every(isMalformedId) ? 'INVALID_IDENTIFIER' : 'INVALID_REQUEST'
 }
 
-const pathOf = (issue: z.core.$ZodIssue): string => issue.path.map(String).join('.')
+const fieldOf = ({ path }: Fault): string => path.map(String).join('.')
 
-/** Reads input with a schema, or fails with 400 and one entry a member at fault. */
-export const read = <S extends z.ZodType>(schema: S, input: unknown): z.output<S> => {
-  const result = z.safeDecode(schema, input as z.input<S>, { error: sentence })
-  if (result.success) return result.data
-  const { issues } = result.error
-  if (issues.some(issue => issue.path.length === 0 && issue.code === 'invalid_type')) throw new Failure('INVALID_JSON')
-  const fieldErrors: FieldError[] = issues.map(issue => ({ field: pathOf(issue), message: issue.message }))
+const refuse = (all: readonly Fault[]): never => {
+  const whole = all.find(({ path, issue }) => path.length === 0 && issue?.code === 'invalid_type')
+  if (whole) throw new Failure('INVALID_JSON', `The body ${whole.message}.`)
+  const faults = all.slice(0, maxFaults)
+  const fieldErrors: FieldError[] = faults.map(fault => ({ field: fieldOf(fault) || 'body', message: fault.message }))
   const message = `The request is not valid: ${fieldErrors.map(error => `${error.field} ${error.message}`).join('; ')}.`
-  throw new Failure(codeOf(issues), message.slice(0, 1000), fieldErrors.slice(0, 100))
+  throw new Failure(codeOf(faults), message.slice(0, 1000), fieldErrors)
 }
 
-const storageFailures: Readonly<Record<string, ApiError>> = {
-  OptimisticLockError: 'VERSION_CONFLICT',
-  UniqueConstraintViolationException: 'ALREADY_EXISTS',
+const faultOf = (issue: z.core.$ZodIssue): Fault => ({ path: issue.path, message: issue.message, issue })
+
+const readWith =
+  (error: z.core.$ZodErrorMap) =>
+  <S extends z.ZodType>(schema: S, given: unknown): z.output<S> => {
+    const { input, faults } = lookAt(schema, given, error)
+    if (faults.length > 0) refuse(faults)
+    const result = z.safeDecode(schema, input as z.input<S>, { error })
+    return result.success ? result.data : refuse(result.error.issues.map(faultOf))
+  }
+
+/** Reads a body with a schema, or fails with 400 and one entry a member at fault, 20 at most. */
+export const read = readWith(sentence)
+
+/** Reads parameters of a path or a query, as `read` does. */
+export const readParameters = readWith(parameterSentence)
+
+/** The member behind a unique index, which is named `<table>_<column>`. */
+const takenField = ({ table = '', constraint = '' }: { table?: string; constraint?: string }): string | undefined => {
+  if (!constraint.startsWith(`${table}_`)) return undefined
+  const column = constraint.slice(table.length + 1).replace(/_unique$/, '')
+  return column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+const alreadyExists = (error: Error): Failure => {
+  const field = takenField(error as { table?: string; constraint?: string })
+  if (field === undefined) return new Failure('ALREADY_EXISTS')
+  return new Failure('ALREADY_EXISTS', `${field} is taken.`, [{ field, message: 'is taken' }])
+}
+
+const storageFailures: Readonly<Record<string, (error: Error) => Failure>> = {
+  OptimisticLockError: () => new Failure('VERSION_CONFLICT'),
+  UniqueConstraintViolationException: alreadyExists,
 }
 
 /** Whether two writers met at one row; the whole operation may be tried again. */
@@ -94,6 +136,5 @@ export const isCollision = (error: unknown): boolean => error instanceof Error &
 /** The failure that an error stands for, or undefined for the unexpected. */
 export const failureOf = (error: unknown): Failure | undefined => {
   if (error instanceof Failure) return error
-  const code = error instanceof Error ? storageFailures[error.name] : undefined
-  return code && new Failure(code)
+  return error instanceof Error ? storageFailures[error.name]?.(error) : undefined
 }

@@ -24,10 +24,12 @@
 // - `paging: true` gives `page` (page, size, sort checked against the scalar members of the page's item).
 // - The kernel flushes once after the handler and encodes its value with `returns`: an entity shaped like its DTO is
 //   its own answer. A handler that starts a workflow flushes first.
+// - A body has at most 64 KiB, 10 MiB where its schema takes bytes or a list (body-limit.ts), 32 MiB with `largeBody`.
 // - `repeatable` (default for PATCH): a collision with another writer runs the whole operation again, three times at most.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import { Uuid } from './dto.ts'
+import { bodyLimitOf } from './body-limit.ts'
 import type { Right } from '../../domain/permissions.ts'
 import type { PageRequest } from '../../domain/search.ts'
 import type { Caller } from './caller.ts'
@@ -159,7 +161,8 @@ export interface Operation {
   readonly failures: ReadonlySet<number>
   readonly living: boolean
   readonly repeatable: boolean
-  readonly largeBody: boolean
+  /** The most octets of its body. */
+  readonly bodyLimit: number
   readonly handle: (context: AnyContext) => unknown
 }
 
@@ -186,7 +189,7 @@ const failuresOf = ({ needs, fails = [], never = [] }: Declaration<Types, unknow
 
 const complete = (signature: string, declaration: Declaration<Types, z.ZodType | null>): Operation => {
   const [method = '', path = ''] = signature.split(' ')
-  const { on, needs, params, query, body, paging, returns, handle, ...rest } = declaration
+  const { on, needs, params, query, body, paging, returns, handle, largeBody = false, ...rest } = declaration
   const asked = { needs: needs as Operation['needs'], on: sourcesOf(on) }
   mustBeAsked(signature, asked)
   return {
@@ -204,7 +207,7 @@ const complete = (signature: string, declaration: Declaration<Types, z.ZodType |
     failures: failuresOf(declaration),
     living: rest.living ?? false,
     repeatable: rest.repeatable ?? method === 'PATCH',
-    largeBody: rest.largeBody ?? false,
+    bodyLimit: bodyLimitOf(body as z.ZodType | undefined, largeBody),
     handle: handle as unknown as Operation['handle'],
   }
 }

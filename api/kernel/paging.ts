@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Failure } from '../../domain/failure.ts'
 import type { PageRequest, Sort } from '../../domain/search.ts'
-import { read } from './errors.ts'
+import { readParameters } from './errors.ts'
 import { Count, optionally } from './query.ts'
 
 const auditMembers = ['createdDate', 'createdBy', 'lastModifiedDate']
@@ -61,5 +61,8 @@ const criterion = (text: string, sortable: ReadonlySet<string>): Sort => {
 /** Reads the page that a request asks for. */
 export const readPage = (query: Readonly<Record<string, unknown>>, sortable: ReadonlySet<string>): PageRequest => {
   const sort = [query['sort'] ?? []].flat().map(String)
-  return { ...read(Paging, query), sort: sort.filter(text => text !== '').map(text => criterion(text, sortable)) }
+  return {
+    ...readParameters(Paging, query),
+    sort: sort.filter(text => text !== '').map(text => criterion(text, sortable)),
+  }
 }

@@ -10,8 +10,8 @@ export const Flag = z.codec(z.enum(['true', 'false']), z.boolean(), {
 
 /** An Int parameter within a range. */
 export const Count = (min: number, max = 2_147_483_647) =>
-  z.codec(z.string().regex(/^-?\d{1,10}$/, { error: 'must be a whole number' }), z.int().min(min).max(max), {
-    decode: Number,
+  z.codec(z.string().regex(/^-?\d+$/, { error: 'must be a whole number' }), z.number().min(min).max(max), {
+    decode: text => Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(text), Number.MAX_SAFE_INTEGER)),
     encode: String,
   })
 

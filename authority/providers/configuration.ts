@@ -3,15 +3,20 @@
 import type { CertificateProviderType } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
-import { membersOf, type Members } from '../json-document.ts'
+import { membersOf, unstorableMember, type Members } from '../json-document.ts'
 import { providerKinds } from './kinds.ts'
 
 const refuse = (message: string, field = 'configuration'): never => {
   throw new Failure('INVALID_PROVIDER_CONFIGURATION', message, [{ field, message }])
 }
 
-const read = (configuration: string): Members =>
-  membersOf(configuration) ?? refuse('The configuration is a JSON object.')
+const read = (configuration: string): Members => {
+  const members = membersOf(configuration) ?? refuse('The configuration is a JSON object.')
+  const odd = unstorableMember(members)
+  if (odd !== undefined)
+    refuse('must not hold NUL or half a Unicode character.', odd === '' ? 'configuration' : `configuration.${odd}`)
+  return members
+}
 
 /** The settings of a new provider: checked, its defaults filled in. */
 export const newSettings = (type: CertificateProviderType, name: string, configuration: string): Members =>

@@ -47,6 +47,8 @@ const defaults = (name: string, keyAlgorithm: unknown): LocalConfiguration => ({
   templates: [],
 })
 
+const maxTemplates = 1000
+
 const oneOf =
   (...values: readonly unknown[]) =>
   (value: unknown): boolean =>
@@ -69,7 +71,8 @@ const legal: Record<keyof LocalConfiguration, (value: unknown) => boolean> = {
   crlValidityHours: wholeNumber(1, 8760),
   rootCrlValidityDays: wholeNumber(1, 3650),
   ocspSigner: value => typeof value === 'boolean',
-  templates: Array.isArray,
+  // Judged before the items are (contract 1.2).
+  templates: value => Array.isArray(value) && value.length <= maxTemplates,
 }
 
 const refuse = (message: string, field?: string): never => {
@@ -101,7 +104,7 @@ const LocalTemplate = z.strictObject({
   policyOids: names,
   maxValidFor: z.enum(valuesOf(ValidFor)).nullable().optional(),
 })
-const LocalTemplates = z.array(LocalTemplate).max(1000)
+const LocalTemplates = z.array(LocalTemplate)
 
 const checkTemplates = (templates: unknown): void => {
   const read = LocalTemplates.safeParse(templates)

@@ -139,6 +139,17 @@ test('of two requests of an end entity one is issued where certificates are uniq
   expect(body.errors).toEqual([item(ids[1] ?? '', 1, 'ACTIVE_CERTIFICATE_EXISTS')])
 })
 
+test('when every item fails at its issue, the call fails with one entry an item', async () => {
+  const strict = await makeScene(service)
+  const ids = [await strict.newRequest(), await strict.newRequest()]
+  await strict.owner.patch(`/api/v1/policies/${strict.policyId}`, { allowedValidForValues: ['ONE_DAY'] })
+  const reply = await strict.owner.post(url, ids)
+  expect(refusalOf(reply)).toEqual([422, 'VALID_FOR_NOT_ALLOWED'])
+  expect(reply.body.fieldErrors).toEqual(
+    ids.map(id => ({ field: id, message: expect.stringContaining('VALID_FOR_NOT_ALLOWED: ') })),
+  )
+})
+
 describe('when nothing is accepted', () => {
   test.each<[string, () => Promise<string[]>, number, string[]]>([
     [

@@ -2,7 +2,9 @@
 import { z } from 'zod'
 import {
   ArchiveInfo,
+  Base64,
   dto,
+  exactlyOne,
   idsOf,
   Int,
   LongText,
@@ -19,6 +21,7 @@ import {
   Version,
   change,
   clearable,
+  withDefault,
 } from '../../api/kernel/dto.ts'
 import { from, operation } from '../../api/kernel/operation.ts'
 import { Flag, Ids, optionally } from '../../api/kernel/query.ts'
@@ -156,6 +159,31 @@ export const large = operation('POST /large', {
   handle: ({ body }) => ({ seen: body.text.length }),
 })
 
+export const optionals = operation('POST /optionals', {
+  summary: 'Tells what came of optional members',
+  needs: 'TOKEN',
+  body: dto('TestOptionals', {
+    bytes: maybe(Base64),
+    id: maybe(Uuid),
+    since: maybe(Timestamp),
+    mode: maybe(z.enum(['A', 'B'])),
+    document: withDefault(z.string().min(1), '{}'),
+    flag: withDefault(z.boolean(), true),
+    size: maybe(Int(1, 9)),
+    nested: maybe(z.object({ pattern: nullable(z.string()) })),
+  }),
+  returns: [200, Echo],
+  handle: ({ body }) => ({ seen: body }),
+})
+
+export const oneOfTwo = operation('POST /either', {
+  summary: 'Takes one of two members',
+  needs: 'TOKEN',
+  body: exactlyOne('TestEither', ['left', 'right'], { left: MaybeText(), right: MaybeText() }),
+  returns: [204, null],
+  handle: () => undefined,
+})
+
 export const failing = operation('GET /failures/:code', {
   summary: 'Fails as told',
   needs: 'NOTHING',
@@ -202,6 +230,8 @@ export const everything = {
   withoutBody,
   strictWithoutBody,
   large,
+  optionals,
+  oneOfTwo,
   failing,
   broken,
   withoutMissing,

@@ -5,7 +5,7 @@ import { Failure } from '../../../domain/failure.ts'
 import { findOrCreatePrincipal } from '../../../storage/principal.ts'
 import type { KnownPrincipal } from '../caller.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { read } from '../errors.ts'
+import { read, readParameters } from '../errors.ts'
 import type { Operation } from '../operation.ts'
 import { readPage, sortableBy } from '../paging.ts'
 import { perform, type Running } from '../perform.ts'
@@ -29,8 +29,8 @@ const shapeReader = (operation: Operation) => {
     const body = await readBody(ctx, operation)
     const given = parametersIn(ctx.querystring)
     return {
-      params: read(params, ctx['params']),
-      query: read(query, given),
+      params: readParameters(params, ctx['params']),
+      query: readParameters(query, given),
       body: operation.body && read(operation.body, body),
       page: sortable && readPage(given, sortable),
     }

@@ -6,7 +6,8 @@ import { namesIssuer } from '../../../pki/certificate/chain.ts'
 import { parseCertificate, type CertificateDescription } from '../../../pki/certificate/certificate.ts'
 import { certificateSubjectOf } from '../../../pki/names/subject-data.ts'
 import { decodePem, type PemBlock } from '../../../pki/pem.ts'
-import { isStorable, isStorableText } from '../../../storage/certificate-row.ts'
+import { isStorable } from '../../../storage/certificate-row.ts'
+import { isStorableText } from '../../../storage/storable-text.ts'
 import { mapYielding } from '../../kernel/yielding.ts'
 
 /** A certificate of the input with what it says about its owner. */

@@ -23,7 +23,7 @@ import {
 
 const providerType = enumOf(CertificateProviderType, 'CertificateProviderType')
 /** Spaces and lines are part of a JSON document. */
-const configuration = z.string().max(1_000_000)
+const configuration = z.string().min(1).max(1_000_000)
 
 /** A certificate provider; its configuration is shown without secrets. */
 export const GetCertificateProviderResponseDto = dto('GetCertificateProviderResponseDto', {

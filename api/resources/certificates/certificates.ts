@@ -48,8 +48,13 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
     const patience = { runId: issueWorkflowId(crypto.randomUUID()), seconds }
     const outcomes = await issueAndWait({ em, temporal, clock }, accepted, patience)
     const delivered = await deliverAll(em, accepted, { outcomes, omitArtifacts, now: clock() })
-    const late = delivered.errors.map(error => ({ ...error, index: ids.indexOf(error.id) }))
-    return { ...delivered, errors: [...errors, ...late].toSorted((one, other) => one.index - other.index) }
+    const places = new Map(ids.map((id, index) => [id, index]))
+    const late = delivered.errors.map(error => ({ ...error, index: places.get(error.id) ?? 0 }))
+    const all = [...errors, ...late].toSorted((one, other) => one.index - other.index)
+    // The same answer, whether items failed before or at their issue (contract 1.7); what is pending has not failed.
+    const isAnyLeft = delivered.certificates.length > 0 || all.some(({ apiError }) => apiError === 'ISSUE_PENDING')
+    if (!isAnyLeft) throw new BatchRefused(all)
+    return { ...delivered, errors: all }
   },
 })
 

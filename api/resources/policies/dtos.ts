@@ -69,7 +69,7 @@ const scep = dto('ScepPolicyConfigurationDto', {
 })
 
 /** Spaces and lines are part of a JSON document; blank counts as absent. */
-const document = z.string().max(100_000)
+const document = z.string().min(1).max(100_000)
 
 /** A policy to be made. */
 export const CreatePolicyRequestDto = dto('CreatePolicyRequestDto', {
