@@ -9,7 +9,7 @@ import type { Dependencies } from './kernel/dependencies.ts'
 import { documentation } from './endpoints/documentation.ts'
 import { health } from './endpoints/health.ts'
 import { errors } from './kernel/middleware/errors.ts'
-import { handlerOf } from './kernel/middleware/handler.ts'
+import { handlerOf, limitsOf } from './kernel/middleware/handler.ts'
 import { metrics } from './endpoints/metrics.ts'
 import { requestLog } from './kernel/middleware/request-log.ts'
 import type { State } from './kernel/middleware/state.ts'
@@ -37,7 +37,7 @@ const unmatched: Middleware = async (ctx, next) => {
 
 const routerOf = (all: Operations, deps: Dependencies): Router => {
   const router = new Router()
-  const running = { ...deps, operations: all }
+  const running = { ...deps, operations: all, limiting: limitsOf(deps) }
   for (const [operationId, operation] of inOrder(all))
     router.register(operation.path, [operation.method], handlerOf(operationId, operation, running) as never)
   return router
@@ -45,7 +45,8 @@ const routerOf = (all: Operations, deps: Dependencies): Router => {
 
 /** Makes the application; tests mount operations of their own. */
 export const createApp = (deps: Dependencies, all: Operations = operations): Koa<State> => {
-  const app = new Koa<State>()
+  const trusted = deps.limits?.trustedProxies ?? 0
+  const app = new Koa<State>({ proxy: trusted > 0, maxIpsCount: trusted })
   const measured = metrics()
   app.use(requestLog(deps.log))
   app.use(measured.middleware)

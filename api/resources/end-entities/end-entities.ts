@@ -80,6 +80,7 @@ export const searchEndEntities = operation('POST /end-entities/search', {
   body: EndEntitySearchRequestDto,
   example: { body: { realmId: exampleIds.Realm, simpleSearchTerm: 'web-01' } },
   paging: true,
+  cost: 'SEARCH',
   returns: [200, GetEndEntityResponseDtoPage],
   fails: [415, 422],
   handle: ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
