@@ -165,6 +165,9 @@ const strategyProperties = {
   UUID: null,
 } as const satisfies Record<EndEntityStrategy, EndEntityProperty | null>
 
+/** The property that a strategy needs (contract 5.3), or null. */
+export const demandedBy = (strategy: EndEntityStrategy): EndEntityProperty | null => strategyProperties[strategy]
+
 /** What a strategy lacks in an end entity (contract 5.3), or null. */
 export const strategyViolation = (strategy: EndEntityStrategy, subject: SubjectData): Violation | null => {
   const property = strategyProperties[strategy]

@@ -17,6 +17,8 @@ import {
   SetEndEntityAliasRequestDto,
 } from './dtos.ts'
 import { change, create } from '../../kernel/writing.ts'
+import { mapYielding } from '../../kernel/yielding.ts'
+
 export const createNewEndEntity = operation('POST /end-entities', {
   summary: 'Create an end entity',
   on: { realm: from.body(Realm, 'realmId') },
@@ -85,6 +87,6 @@ export const searchEndEntities = operation('POST /end-entities/search', {
   fails: [415, 422],
   handle: ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
     mustBeOfRealm(realm, policy, passwordPolicy)
-    return findEndEntities(em, caller, { ...body, policy, passwordPolicy, page })
+    return findEndEntities(em, caller, { ...body, policy, passwordPolicy, page, judgeEach: mapYielding })
   },
 })
