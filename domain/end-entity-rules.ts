@@ -189,8 +189,8 @@ export const strategyKey = (strategy: EndEntityStrategy, identity: Identity): st
   return (strategy === 'SUBJECT_DN' && value ? identity.subjectDn : value) ?? null
 }
 
-/** The form in which aliases and lookup keys are compared: without case, white space collapsed. */
-export const comparable = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
+/** The form in which aliases and lookup keys are compared: without case, white space collapsed, composed (Unicode NFC). */
+export const comparable = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC')
 
 const breaches = ({ requirement, pattern, maxCount }: EndEntityRule, found: readonly string[]): string[] => {
   if (requirement === 'FORBIDDEN') return found.length > 0 ? ['Must be absent'] : []

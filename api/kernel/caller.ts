@@ -1,11 +1,12 @@
 // Who calls, and what they may do (contract 7).
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { Failure } from '../../domain/failure.ts'
+import type { Failure } from '../../domain/failure.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import { decide, hasWay, scopes, type Grants, type Place, type Right, type Verdict } from '../../domain/permissions.ts'
 import type { Principal } from '../../domain/principal.ts'
 import { loadWiderGrants } from '../../storage/authorization.ts'
 import { loadGrants } from '../../storage/grant.ts'
+import { denied } from './denial.ts'
 
 /** A principal of the service that a token stands for. */
 export interface KnownPrincipal extends Principal {
@@ -79,7 +80,12 @@ export class Caller implements KnownPrincipal {
 
   /** Refuses with ACCESS_DENIED unless the caller has the right at the place. */
   async must(right: Right, place: Place = {}): Promise<void> {
-    if (!(await this.may(right, place))) throw new Failure('ACCESS_DENIED')
+    if (!(await this.may(right, place))) throw denied(right)
+  }
+
+  /** Refuses what a key led to that can be guessed as unknown, to whoever holds nothing in its realm (contract 1.6). */
+  async mustKnow({ REALM }: Place, unknown: Failure): Promise<void> {
+    if (!(await this.may('ENTER_REALM', { REALM }))) throw unknown
   }
 
   /** The grants that matter for these places. */

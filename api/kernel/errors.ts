@@ -94,9 +94,20 @@ const storageFailures: Readonly<Record<string, ApiError>> = {
 /** Whether two writers met at one row; the whole operation may be tried again. */
 export const isCollision = (error: unknown): boolean => error instanceof Error && error.name === 'OptimisticLockError'
 
+/** The member that a unique index of the database is about: externalId for end_entity_external_id. */
+const takenField = ({ table, constraint }: { table?: string; constraint?: string }): string | undefined => {
+  if (!table || !constraint?.startsWith(`${table}_`) || constraint.endsWith('_pkey')) return undefined
+  return constraint.slice(table.length + 1).replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+const conflictOf = (code: ApiError, error: Error): Failure => {
+  const field = code === 'ALREADY_EXISTS' ? takenField(error as object) : undefined
+  return field ? new Failure(code, `${field} is taken.`, [{ field, message: 'is taken' }]) : new Failure(code)
+}
+
 /** The failure that an error stands for, or undefined for the unexpected. */
 export const failureOf = (error: unknown): Failure | undefined => {
   if (error instanceof Failure) return error
   const code = error instanceof Error ? storageFailures[error.name] : undefined
-  return code && new Failure(code)
+  return code && conflictOf(code, error as Error)
 }

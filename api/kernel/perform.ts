@@ -3,6 +3,7 @@ import { actAs } from '../../storage/rows/stamp.ts'
 import { Failure } from '../../domain/failure.ts'
 import { isGlobal, isPlaceless } from '../../domain/permissions.ts'
 import { Caller, type KnownPrincipal } from './caller.ts'
+import { denied } from './denial.ts'
 import type { Dependencies } from './dependencies.ts'
 import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
@@ -43,7 +44,7 @@ const demand = async (operation: Operation, caller: Caller, rows: Rows): Promise
     const places = every(rows, name).map(placeOf)
     if (isPlaceless(right)) places.push({})
     const verdicts = await caller.which(right, places)
-    if (verdicts.includes(false)) throw new Failure('ACCESS_DENIED')
+    if (verdicts.includes(false)) throw denied(right)
   }
 }
 

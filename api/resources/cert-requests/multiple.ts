@@ -9,6 +9,7 @@ import { createCertRequests } from '../../../storage/cert-request-bulk.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { denied } from '../../kernel/denial.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import { sortOutYielding } from '../../kernel/yielding.ts'
@@ -57,7 +58,7 @@ const judgeChunk = async (
   return sortOutYielding(ids, id => {
     const { open, isReadable } = known.get(id) ?? {}
     if (!open) throw new Failure('END_ENTITY_NOT_FOUND')
-    if (!isReadable) throw new Failure('ACCESS_DENIED', 'READ_END_ENTITY is missing.')
+    if (!isReadable) throw denied('READ_END_ENTITY')
     judge(open)
     return open.asked.endEntity
   })

@@ -1,6 +1,8 @@
 // End entities: the owners of certificates (contract 5.2, 6.6).
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { endEntityFields, nameOf } from '../../../domain/end-entity-rules.ts'
 import { Failure } from '../../../domain/failure.ts'
+import { isAliasTaken } from '../../../storage/aliases.ts'
 import { record } from '../../../storage/audit.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { findEndEntities } from '../../../storage/lists/end-entities.ts'
@@ -48,6 +50,13 @@ export const getEndEntity = operation('GET /end-entities/:id', {
   handle: ({ target }) => target,
 })
 
+/** Two who set the same alias at once are told apart by the unique index. */
+const mustBeFree = async (em: EntityManager, { id, realmId }: EndEntity, alias: string): Promise<void> => {
+  if (!(await isAliasTaken(em, { id, realmId, alias }))) return
+  const message = 'is the alias, common name or external id of another end entity of the realm'
+  throw new Failure('ALREADY_EXISTS', `alias ${message}.`, [{ field: 'alias', message }])
+}
+
 export const setEndEntityAlias = operation('PATCH /end-entities/:id/alias', {
   summary: 'Set the alias of an end entity, unique in its realm',
   on: EndEntity,
@@ -58,6 +67,8 @@ export const setEndEntityAlias = operation('PATCH /end-entities/:id/alias', {
   returns: [200, GetEndEntityResponseDto],
   fails: [409, 415],
   handle: async ({ em, target, body: { alias } }) => {
+    if (target.alias === alias) return target
+    await mustBeFree(em, target, alias)
     change(target, { alias })
     const what = `Alias of end entity ${target.commonName ?? target.id} set to ${alias}`
     record(em, { type: 'ENTITY_UPDATED', objectId: target.id, realmId: target.realmId, what })
