@@ -7,6 +7,7 @@ import type { Dependencies } from './kernel/dependencies.ts'
 import { documentation } from './endpoints/documentation.ts'
 import { health } from './endpoints/health.ts'
 import { errors } from './kernel/middleware/errors.ts'
+import { limitsOf } from './kernel/middleware/handler.ts'
 import { lingering } from './kernel/middleware/lingering.ts'
 import { metrics } from './endpoints/metrics.ts'
 import { requestLog } from './kernel/middleware/request-log.ts'
@@ -25,7 +26,8 @@ const unmatched: Middleware = async (ctx, next) => {
 
 /** Makes the application; tests mount operations of their own. */
 export const createApp = (deps: Dependencies, all: Operations = operations): Koa<State> => {
-  const app = new Koa<State>()
+  const trusted = deps.limits?.trustedProxies ?? 0
+  const app = new Koa<State>({ proxy: trusted > 0, maxIpsCount: trusted })
   const measured = metrics()
   app.use(requestLog(deps.log))
   app.use(measured.middleware)
@@ -37,7 +39,7 @@ export const createApp = (deps: Dependencies, all: Operations = operations): Koa
   app.use(measured.endpoint)
   app.use(documentation(all, deps))
   app.use(codecEndpoint(deps))
-  app.use(routerOf(all, deps).routes() as Middleware)
+  app.use(routerOf(all, { ...deps, limiting: limitsOf(deps) }).routes() as Middleware)
   app.on('error', (error: unknown) => deps.log.error({ err: error }, 'request broke off'))
   return app
 }

@@ -1,6 +1,8 @@
 // The API's configuration: the environment, read once by main.ts.
 import { z } from 'zod'
 import { parseKeys } from '../storage/seal.ts'
+import type { Limits } from './kernel/dependencies.ts'
+import { defaultBounds } from './kernel/work-pool.ts'
 
 const keys = z.string({ error: 'is required' }).transform((text, context) => {
   try {
@@ -16,6 +18,8 @@ const list = (text: string): string[] =>
     .split(',')
     .map(part => part.trim())
     .filter(part => part !== '')
+
+const rate = (usual: number) => z.coerce.number().int().min(0).max(1_000_000).default(usual)
 
 /** The signature algorithms that an access token may have; HMAC and `none` are never among them. */
 const tokenAlgorithms = [
@@ -71,7 +75,36 @@ export const ApiConfig = z.object({
     .pipe(z.array(z.enum(tokenAlgorithms)).min(1)),
   /** Where the issuer's public keys are, when its discovery document cannot be used from here. */
   OIDC_KEYS_URL: z.url().optional(),
+  /** How many proxies before the API name the address of their client in X-Forwarded-For; 0: nobody's word is taken. */
+  TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
+  /** Calls a minute that make keys, for each principal; 0 in this and the next: no limit. Each process counts alone. */
+  RATE_LIMIT_KEYS: rate(600),
+  /** Calls a minute that create, issue or download many at once, for each principal. */
+  RATE_LIMIT_BATCH: rate(600),
+  /** Imports a minute of certificates and of tables, for each principal. */
+  RATE_LIMIT_IMPORT: rate(600),
+  /** Searches a minute that may judge by the rules of a policy, for each principal. */
+  RATE_LIMIT_SEARCH: rate(1200),
+  /** Calls a minute without a token, for each address (of IPv6: each /64). */
+  RATE_LIMIT_PUBLIC: rate(6000),
+  /** Works that make or protect keys at the same time; libuv's threads, four of them, must outnumber them. */
+  KEY_WORK_AT_ONCE: z.coerce.number().int().min(1).max(64).default(defaultBounds.atOnce),
+  /** Such works that may wait for their turn; more are refused with 429. */
+  KEY_WORK_WAITING: z.coerce.number().int().min(0).max(10_000).default(defaultBounds.waiting),
   /** silent, fatal, error, warn, info, debug or trace. */
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
 })
 export type ApiConfig = z.output<typeof ApiConfig>
+
+/** What callers may take of this process. */
+export const limitsIn = (config: ApiConfig): Limits => ({
+  rates: {
+    KEYS: config.RATE_LIMIT_KEYS,
+    BATCH: config.RATE_LIMIT_BATCH,
+    IMPORT: config.RATE_LIMIT_IMPORT,
+    SEARCH: config.RATE_LIMIT_SEARCH,
+    PUBLIC: config.RATE_LIMIT_PUBLIC,
+  },
+  keyWork: { atOnce: config.KEY_WORK_AT_ONCE, waiting: config.KEY_WORK_WAITING },
+  trustedProxies: config.TRUSTED_PROXIES,
+})

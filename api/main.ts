@@ -7,7 +7,7 @@ import { Settings } from '../storage/settings.ts'
 import { createDataConverter, EncryptionCodec } from '../worker/payload-codec.ts'
 import { createApp } from './app.ts'
 import { authenticateWith } from './kernel/authentication.ts'
-import { ApiConfig } from './config.ts'
+import { ApiConfig, limitsIn } from './config.ts'
 import type { Dependencies } from './kernel/dependencies.ts'
 import { createLog } from './log.ts'
 import { serverOf } from './server.ts'
@@ -49,6 +49,7 @@ const deps: Dependencies = {
   temporalUiUrl: config.TEMPORAL_UI_URL,
   codecKey: config.CODEC_KEY,
   baseUrl: config.BASE_URL,
+  limits: limitsIn(config),
 }
 
 const server = serverOf(createApp(deps)).listen(config.API_PORT, config.API_HOST)

@@ -29,19 +29,31 @@ const errorOf = (error: unknown, id: string, index: number): ItemError => {
   return { id, index, apiError: error.code, errorMessage: error.message }
 }
 
-/** Tries every item; a refusal becomes an item error, anything else is thrown. */
-export const sortOut = <T>(
-  ids: readonly string[],
-  judge: (id: string) => T,
-): { accepted: T[]; errors: ItemError[] } => {
-  const accepted: T[] = []
-  const errors: ItemError[] = []
-  for (const [index, id] of ids.entries()) {
+/** What came of a batch. */
+export interface SortedOut<T> {
+  accepted: T[]
+  errors: ItemError[]
+}
+
+type Tried<T> = { readonly value: T } | { readonly error: ItemError }
+
+/** Tries one item; a refusal becomes an item error, anything else is thrown. */
+export const tried =
+  <T>(judge: (id: string) => T) =>
+  (id: string, index: number): Tried<T> => {
     try {
-      accepted.push(judge(id))
+      return { value: judge(id) }
     } catch (error) {
-      errors.push(errorOf(error, id, index))
+      return { error: errorOf(error, id, index) }
     }
   }
-  return { accepted, errors }
-}
+
+/** Parts what was accepted from what was refused. */
+export const sorted = <T>(all: readonly Tried<T>[]): SortedOut<T> => ({
+  accepted: all.flatMap(one => ('value' in one ? [one.value] : [])),
+  errors: all.flatMap(one => ('error' in one ? [one.error] : [])),
+})
+
+/** Tries every item; a refusal becomes an item error, anything else is thrown. */
+export const sortOut = <T>(ids: readonly string[], judge: (id: string) => T): SortedOut<T> =>
+  sorted(ids.map(tried(judge)))

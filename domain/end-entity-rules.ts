@@ -165,6 +165,9 @@ const strategyProperties = {
   UUID: null,
 } as const satisfies Record<EndEntityStrategy, EndEntityProperty | null>
 
+/** The property that a strategy needs (contract 5.3), or null. */
+export const demandedBy = (strategy: EndEntityStrategy): EndEntityProperty | null => strategyProperties[strategy]
+
 /** What a strategy lacks in an end entity (contract 5.3), or null. */
 export const strategyViolation = (strategy: EndEntityStrategy, subject: SubjectData): Violation | null => {
   const property = strategyProperties[strategy]
@@ -186,8 +189,8 @@ export const strategyKey = (strategy: EndEntityStrategy, identity: Identity): st
   return (strategy === 'SUBJECT_DN' && value ? identity.subjectDn : value) ?? null
 }
 
-/** The form in which aliases and lookup keys are compared: without case, white space collapsed. */
-export const comparable = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
+/** The form in which aliases and lookup keys are compared: without case, white space collapsed, composed (Unicode NFC). */
+export const comparable = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC')
 
 const breaches = ({ requirement, pattern, maxCount }: EndEntityRule, found: readonly string[]): string[] => {
   if (requirement === 'FORBIDDEN') return found.length > 0 ? ['Must be absent'] : []

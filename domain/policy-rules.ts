@@ -124,6 +124,9 @@ export const policyDefaults = (
   },
 })
 
+/** The most rules of a policy: each costs time wherever end entities are judged (contract 5.1). */
+export const maxRules = 100
+
 const beyond = (wanted: readonly unknown[] | null | undefined, able: readonly unknown[]): boolean =>
   (wanted ?? []).some(value => !able.includes(value))
 
@@ -162,6 +165,7 @@ const contradictions: readonly (readonly [string, string, Judge])[] = [
 ]
 
 const ruleErrors = (rules: readonly EndEntityRule[]): FieldError[] => {
+  if (rules.length > maxRules) return [{ field: 'endEntityRules', message: `At most ${maxRules} rules` }]
   const seen = new Set<string>()
   return rules.flatMap(({ property, genericKey, pattern }, index) => {
     const key = `${property}/${property === 'GENERIC' ? genericKey : ''}`

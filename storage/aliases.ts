@@ -20,7 +20,19 @@ const withoutRivals = (aliases: readonly NewAlias[]): NewAlias[] => {
   return [...byAlias.values()]
 }
 
-/** Sets aliases where they are empty and no other end entity of the realm has them; else all stays as it is. */
+/** A condition: another living end entity of the realm is known by a text as its alias, common name or external id. */
+const isTaken = (realmId: string, id: string, text: string): string =>
+  ['alias', 'common_name', 'external_id']
+    .map(
+      column => `exists (select 1 from end_entity other where other.realm_id = ${realmId} and other.id <> ${id}
+        and comparable(other.${column}) = comparable(${text}) and not other.archived)`,
+    )
+    .join(' or ')
+
+/**
+ * Sets aliases where they are empty and no other end entity of the realm is known by them; else all stays as it is. What
+ * is known by its common name or external id would else lend them to whoever has the alias, which look-ups prefer.
+ */
 export const setAliases = async (em: EntityManager, all: readonly NewAlias[], now: Date): Promise<void> => {
   const aliases = withoutRivals(all)
   if (aliases.length === 0) return
@@ -28,9 +40,18 @@ export const setAliases = async (em: EntityManager, all: readonly NewAlias[], no
   await em.execute(
     `update end_entity set alias = given.alias, version = version + 1, last_modified_date = ?
        from jsonb_to_recordset(?::jsonb) as given(id uuid, "realmId" uuid, alias text)
-      where end_entity.id = given.id and end_entity.alias is null and not exists (
-        select 1 from end_entity other
-         where other.realm_id = given."realmId" and comparable(other.alias) = comparable(given.alias) and not other.archived)`,
+      where end_entity.id = given.id and end_entity.alias is null
+        and not (${isTaken('given."realmId"', 'given.id', 'given.alias')})`,
     [now, JSON.stringify(aliases)],
   )
+}
+
+/** Whether an end entity could not get an alias because another one of its realm is known by it. */
+export const isAliasTaken = async (em: EntityManager, { id, realmId, alias }: NewAlias): Promise<boolean> => {
+  const [row] = await em.execute<{ taken: boolean }[]>(
+    `select ${isTaken('given.realm_id', 'given.id', 'given.alias')} as taken
+       from (select ?::uuid as id, ?::uuid as realm_id, ?::text as alias) as given`,
+    [id, realmId, alias],
+  )
+  return row?.taken === true
 }

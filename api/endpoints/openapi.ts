@@ -61,11 +61,17 @@ const parametersOf = (operation: Operation): Json[] => {
   ]
 }
 
-const responsesOf = ({ status, answer, failures, needs }: Operation): Json => {
+const retryAfter = { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } } }
+
+const responsesOf = ({ status, answer, failures, needs, cost }: Operation): Json => {
   const description = (code: number) => STATUS_CODES[code] ?? String(code)
-  const failed = [...failures, ...(needs === 'NOTHING' ? [] : [401])].map(code => [
+  const failed = [...failures, ...(needs === 'NOTHING' ? [] : [401]), ...(cost ? [429] : [])].map(code => [
     code,
-    { description: description(code), content: jsonOf(ApiExceptionResponse) },
+    {
+      description: description(code),
+      ...(code === 429 && { headers: retryAfter }),
+      content: jsonOf(ApiExceptionResponse),
+    },
   ])
   const succeeded = { description: description(status), ...(answer && { content: jsonOf(answer) }) }
   return { [status]: succeeded, ...(Object.fromEntries(failed) as Json) }

@@ -1,5 +1,6 @@
 // Who calls, and what they may do (contract 7).
 import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Failure } from '../../domain/failure.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import { decide, hasWay, scopes, type Grants, type Place, type Right, type Verdict } from '../../domain/permissions.ts'
 import type { Principal } from '../../domain/principal.ts'
@@ -81,6 +82,11 @@ export class Caller implements KnownPrincipal {
   async must(right: Right, place: Place = {}): Promise<void> {
     const [verdict] = await this.judge(right, [place])
     if (!verdict?.allowed) throw denied(right, verdict)
+  }
+
+  /** Refuses what a key led to that can be guessed as unknown, to whoever holds nothing in its realm (contract 1.6). */
+  async mustKnow({ REALM }: Place, unknown: Failure): Promise<void> {
+    if (!(await this.may('ENTER_REALM', { REALM }))) throw unknown
   }
 
   /** The grants that matter for these places. */

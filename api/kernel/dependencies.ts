@@ -5,7 +5,17 @@ import type { Logger } from 'pino'
 import type { Seal } from '../../storage/seal.ts'
 import type { Settings } from '../../storage/settings.ts'
 import type { Authenticate } from './authentication.ts'
+import type { Rates } from './rate-limit.ts'
 import type { Temporal } from './temporal.ts'
+import type { WorkBounds } from './work-pool.ts'
+
+/** How much of the machine callers may take; what is absent is not limited, but slow work always is. */
+export interface Limits {
+  readonly rates?: Rates
+  readonly keyWork?: WorkBounds
+  /** How many proxies before us name the address of their client; with none nobody's word is taken for it. */
+  readonly trustedProxies?: number
+}
 
 /** What the API works with; operations get a part of it. */
 export interface Dependencies {
@@ -25,4 +35,5 @@ export interface Dependencies {
   readonly temporalUiUrl?: string | undefined
   /** The public address of this API. */
   readonly baseUrl: string
+  readonly limits?: Limits | undefined
 }

@@ -114,7 +114,7 @@ export const readParameters = readWith(parameterSentence)
 
 /** The member behind a unique index, which is named `<table>_<column>`. */
 const takenField = ({ table = '', constraint = '' }: { table?: string; constraint?: string }): string | undefined => {
-  if (!constraint.startsWith(`${table}_`)) return undefined
+  if (!constraint.startsWith(`${table}_`) || constraint.endsWith('_pkey')) return undefined
   const column = constraint.slice(table.length + 1).replace(/_unique$/, '')
   return column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }

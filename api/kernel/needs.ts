@@ -17,6 +17,13 @@ export interface FurtherNeed {
   readonly at?: string
 }
 
+/** What is asked where a guessable key leads to something: who holds nothing in its realm is told that it is unknown. */
+export const elseUnknown = {
+  right: 'ENTER_REALM',
+  on: 'the realm of what is found, which else is unknown (404)',
+  optional: true,
+} as const satisfies FurtherNeed
+
 interface Needy {
   readonly needs: 'NOTHING' | 'TOKEN' | Right | Readonly<Record<string, Right>>
 }

@@ -25,6 +25,7 @@
 // - The kernel flushes once after the handler and encodes its value with `returns`: an entity shaped like its DTO is
 //   its own answer. A handler that starts a workflow flushes first.
 // - A body has at most 64 KiB, 10 MiB where its schema takes bytes or a list (body-limit.ts), 32 MiB with `largeBody`.
+// - `cost` says that a call is dear: it is limited (429 RATE_LIMITED), and 'KEYS' has its turn in a line of its own.
 // - `repeatable` (default for PATCH): a collision with another writer runs the whole operation again, three times at most.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -36,6 +37,7 @@ import type { Caller } from './caller.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Example } from './examples.ts'
 import { mustBeAsked, type FurtherNeed } from './needs.ts'
+import type { Cost } from './rate-limit.ts'
 import { from, type EntityType, type Source } from './source.ts'
 
 export { from }
@@ -133,6 +135,8 @@ export interface Declaration<T extends Types, A> {
   readonly repeatable?: boolean
   /** The body may have 32 MiB (imports and CSV). */
   readonly largeBody?: boolean
+  /** What makes a call dear; a public operation is PUBLIC unless stated. */
+  readonly cost?: Cost
   readonly handle: (context: Context<T>) => Awaitable<NoInfer<Answer<A>>>
 }
 
@@ -163,6 +167,7 @@ export interface Operation {
   readonly repeatable: boolean
   /** The most octets of its body. */
   readonly bodyLimit: number
+  readonly cost: Cost | undefined
   readonly handle: (context: AnyContext) => unknown
 }
 
@@ -208,6 +213,7 @@ const complete = (signature: string, declaration: Declaration<Types, z.ZodType |
     living: rest.living ?? false,
     repeatable: rest.repeatable ?? method === 'PATCH',
     bodyLimit: bodyLimitOf(body as z.ZodType | undefined, largeBody),
+    cost: rest.cost ?? (needs === 'NOTHING' ? 'PUBLIC' : undefined),
     handle: handle as unknown as Operation['handle'],
   }
 }

@@ -1,11 +1,13 @@
 // The search of end entities (contract 6.6 EndEntitySearchRequestDto).
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
 import { endEntityViolations } from '../../domain/end-entity-rules.ts'
+import { isPattern } from '../../domain/pattern.ts'
 import type { Page, PageRequest } from '../../domain/search.ts'
 import { anyOf } from './among.ts'
 import { EndEntity } from '../rows/end-entity.ts'
 import type { Policy } from '../rows/policy.ts'
 import { readableRows, type Reader } from './readable-rows.ts'
+import { hasPattern, ruleConditions } from './rule-conditions.ts'
 import { alias, amongIds, foundInText, rowWithId, searchPage } from './search.ts'
 
 /** What is looked for; null and absent members do not narrow. */
@@ -19,11 +21,14 @@ export interface EndEntityQuery {
   readonly passwordPolicy: Policy | undefined
   readonly archived: boolean
   readonly page: PageRequest
+  /** Judges many things one after the other and lets others work in between. */
+  readonly judgeEach: <T>(all: readonly T[], judge: (one: T) => boolean) => Promise<boolean[]>
 }
 
 const columns = { REALM: `${alias}.realm_id`, END_ENTITY: `${alias}.id` }
 
 const ruledFields = [
+  'id',
   'commonName',
   'organization',
   'organizationalUnit',
@@ -35,19 +40,62 @@ const ruledFields = [
   'genericDtoList',
 ] as const
 
-/** A condition that keeps the end entities of a policy's realm that satisfy its strategy and rules. */
-const satisfying = async (em: EntityManager, policy: Policy): Promise<RawQueryFragment> => {
-  const { realmId } = policy
-  const all = await em.find(EndEntity, { realmId }, { fields: ruledFields, disableIdentityMap: true })
-  const fit = all.filter(endEntity => endEntityViolations(policy, endEntity).length === 0)
-  return amongIds(fit.map(({ id }) => id))
-}
-
 const withoutPasswordFor = ({ id }: Policy): RawQueryFragment =>
   raw(
     `not exists (select 1 from end_entity_password p where p.end_entity_id = ${alias}.id and p.policy_id = ?::uuid)`,
     [id],
   )
+
+type Conditions = readonly (RawQueryFragment | undefined)[]
+
+/** Everything that PostgreSQL judges. */
+const conditionsOf = async (em: EntityManager, reader: Reader, query: EndEntityQuery): Promise<Conditions> => {
+  const { simpleSearchTerm: text, policy, passwordPolicy } = query
+  return [
+    query.endEntityIds ? amongIds(query.endEntityIds) : undefined,
+    text ? anyOf([foundInText(text), rowWithId(text)]) : undefined,
+    ...(policy ? ruleConditions(policy) : []),
+    passwordPolicy && withoutPasswordFor(passwordPolicy),
+    await readableRows(em, 'READ_END_ENTITY', { reader, columns }),
+  ]
+}
+
+/** Rows that are read and judged at a time. */
+const sliceLength = 500
+
+/** The end entities of a realm that satisfy conditions, in slices: there may be more than memory holds. */
+async function* slicesOf(em: EntityManager, { realmId, archived }: EndEntityQuery, conditions: Conditions) {
+  let after = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const query = em
+      .fork()
+      .createQueryBuilder(EndEntity, alias)
+      .select([...ruledFields])
+    query.where({ realmId, archived, id: { $gt: after } })
+    for (const condition of conditions) if (condition) query.andWhere(condition.sql, [...condition.params])
+    const slice = await query.orderBy({ id: 'asc' }).limit(sliceLength).getResult()
+    yield slice
+    if (slice.length < sliceLength) return
+    after = slice.at(-1)?.id ?? after
+  }
+}
+
+/** A condition that keeps those whose values fit the patterns of a policy; undefined where it has none. */
+const fittingPatterns = async (
+  em: EntityManager,
+  query: EndEntityQuery,
+  conditions: Conditions,
+): Promise<RawQueryFragment | undefined> => {
+  const { policy, judgeEach } = query
+  if (!policy?.endEntityRules.some(hasPattern)) return undefined
+  await judgeEach(policy.endEntityRules, ({ pattern }) => isPattern(pattern ?? ''))
+  const ids: string[] = []
+  for await (const slice of slicesOf(em, query, conditions)) {
+    const verdicts = await judgeEach(slice, endEntity => endEntityViolations(policy, endEntity).length === 0)
+    ids.push(...slice.filter((_, index) => verdicts[index]).map(({ id }) => id))
+  }
+  return amongIds(ids)
+}
 
 /** One page of the end entities of a realm that satisfy the query and that this principal may read. */
 export const findEndEntities = async (
@@ -55,16 +103,8 @@ export const findEndEntities = async (
   reader: Reader,
   query: EndEntityQuery,
 ): Promise<Page<EndEntity>> => {
-  const { realmId, archived, simpleSearchTerm: text, policy, passwordPolicy } = query
-  return searchPage(em, EndEntity, {
-    where: { realmId, archived },
-    and: [
-      query.endEntityIds ? amongIds(query.endEntityIds) : undefined,
-      text ? anyOf([foundInText(text), rowWithId(text)]) : undefined,
-      policy && (await satisfying(em, policy)),
-      passwordPolicy && withoutPasswordFor(passwordPolicy),
-      await readableRows(em, 'READ_END_ENTITY', { reader, columns }),
-    ],
-    page: query.page,
-  })
+  const { realmId, archived, page } = query
+  const conditions = await conditionsOf(em, reader, query)
+  const and = [...conditions, await fittingPatterns(em, query, conditions)]
+  return searchPage(em, EndEntity, { where: { realmId, archived }, and, page })
 }

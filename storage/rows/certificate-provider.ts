@@ -26,7 +26,7 @@ const schema = defineEntity({
     {
       name: 'certificate_provider_name',
       expression:
-        'create unique index certificate_provider_name on certificate_provider (lower(name)) where not archived',
+        'create unique index certificate_provider_name on certificate_provider (comparable(name)) where not archived',
     },
   ],
 })

@@ -53,7 +53,7 @@ const schema = defineEntity({
   uniques: [
     {
       name: 'policy_name',
-      expression: 'create unique index policy_name on policy (realm_id, lower(name)) where not archived',
+      expression: 'create unique index policy_name on policy (realm_id, comparable(name)) where not archived',
     },
   ],
 })

@@ -14,7 +14,7 @@ const schema = defineEntity({
     systemRealm: p.boolean().default(false),
   },
   uniques: [
-    { name: 'realm_name', expression: 'create unique index realm_name on realm (lower(name)) where not archived' },
+    { name: 'realm_name', expression: 'create unique index realm_name on realm (comparable(name)) where not archived' },
   ],
 })
 

@@ -101,6 +101,12 @@ const refusesItem = ({ status, body }: Reply): boolean =>
 const fails = ({ status }: Reply): boolean => [401, 403].includes(status) || status >= 500
 const lets = (reply: Reply, row: Row): boolean => !fails(reply) && !refusesItem(reply) && namesItem(reply, row)
 
+/** Who holds nothing in the realm is refused, or told that there is nothing. */
+const expectOutside = (reply: Reply, row: Row, lacking: Need | undefined): void => {
+  if (row.unknown === undefined) return expectWithout(reply, row, lacking)
+  expect([reply.status, reply.body.apiError]).toEqual([404, row.unknown])
+}
+
 /** Who lacks a need is refused, in the item or the whole, and who lacks only what keeps items in a list sees none. */
 const expectWithout = (reply: Reply, row: Row, lacking: Need | undefined): void => {
   const outcome = { status: reply.status, apiError: reply.body.apiError }
@@ -259,12 +265,12 @@ describe.each(guarded)('%s', (_, row) => {
   const isAnywhere = needs.some(({ anywhere }) => anywhere)
   const first = row.needs?.find(need => !need.perItem) ?? row.needs?.[0]
 
-  test('is refused without a right', async () => expectWithout(await call(await nobody(), row), row, first))
+  test('is refused without a right', async () => expectOutside(await call(await nobody(), row), row, first))
 
   test(`is ${isAnywhere ? 'allowed' : 'refused'} with every right in another realm`, async () => {
     const reply = await call(await outsider(), row)
     if (isAnywhere) expect([reply.status, lets(reply, row)]).toEqual([row.status ?? mountedAs(row).status, true])
-    else expectWithout(reply, row, first)
+    else expectOutside(reply, row, first)
   })
 
   test.each(needs.map(need => [JSON.stringify(need), need] as const))('is refused without %s', async (_need, need) => {

@@ -1,7 +1,9 @@
 // Setting the alias of an end entity (contract 5.3).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { setAliases } from '../../storage/aliases.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { startApi, type Api } from '../support/api.ts'
 import { refusalOf, statusesOf } from '../support/issuing.ts'
 import { makeEndEntity, makeRealm } from '../support/records.ts'
@@ -52,6 +54,49 @@ test('its own alias may be set again, in other letters as well', async () => {
   const { one, owner } = await pair()
   for (const alias of ['web 01', 'web 01', 'WEB 01'])
     expect((await owner.patch(urlOf(one.id), { alias })).body.alias).toBe(alias)
+})
+
+test.each([
+  ['the common name', { commonName: 'Caf\u00e9 01' }, 'cafe\u0301  01'],
+  ['the external id', { externalId: 'A-4711' }, 'a-4711'],
+])('%s of another end entity is no alias, however it is written', async (_, members, alias) => {
+  const { realm, one, owner } = await pair()
+  const victim = await makeEndEntity(api.em(), realm, members)
+  const refused = await owner.patch(urlOf(one.id), { alias })
+  expect(refusalOf(refused)).toEqual([409, 'ALREADY_EXISTS'])
+  expect(refused.body.fieldErrors).toMatchObject([{ field: 'alias' }])
+  const itself = await api.user({ END_ENTITY: { [victim.id]: ['UPDATE'] } })
+  expect((await itself.patch(urlOf(victim.id), { alias })).status).toBe(200)
+  await api.em().nativeUpdate(EndEntity, { id: victim.id }, { archived: true })
+  expect((await owner.patch(urlOf(one.id), { alias })).status).toBe(200)
+})
+
+test('the first issue gives no alias by which another end entity is known', async () => {
+  const realm = await makeRealm(api.em())
+  const make = (commonName: string) => makeEndEntity(api.em(), realm, { commonName })
+  const [twin, single] = [await make('twin'), await make('single')]
+  await make('Twin')
+  const wanted = [twin, single].map(({ id, commonName }) => ({ id, realmId: realm.id, alias: commonName ?? '' }))
+  await api.em().transactional(em => setAliases(em, wanted, new Date()))
+  const rows = await api.em().find(EndEntity, { id: { $in: [twin.id, single.id] } }, { orderBy: { commonName: 'asc' } })
+  expect(rows.map(({ alias }) => alias)).toEqual(['single', null])
+})
+
+test('a composed and a decomposed letter are one', async () => {
+  const { one, other, owner } = await pair()
+  expect((await owner.patch(urlOf(one.id), { alias: 'Stra\u00dfe \u00c4' })).status).toBe(200)
+  expect(refusalOf(await owner.patch(urlOf(other.id), { alias: 'stra\u00dfe A\u0308' }))).toEqual([
+    409,
+    'ALREADY_EXISTS',
+  ])
+})
+
+test('the same alias again changes nothing: neither version nor audit log', async () => {
+  const { one, owner } = await pair()
+  await owner.patch(urlOf(one.id), { alias: 'web 01' })
+  const { body } = await owner.patch(urlOf(one.id), { alias: 'web 01' })
+  expect(body.metadata.version).toBe(2)
+  expect(await api.em().count(AuditEvent, { objectId: one.id, eventType: 'ENTITY_UPDATED' })).toBe(1)
 })
 
 test('an alias of an archived end entity or of another realm is free', async () => {

@@ -36,6 +36,8 @@ export interface Row {
   readonly state?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON'
   /** The request is that of the example certificate. */
   readonly ofCertificate?: true
+  /** What is answered to who holds nothing in the realm: as if there were none (contract 1.6). */
+  readonly unknown?: string
   /** The status for whom it is allowed; that of the operation unless stated. */
   readonly status?: number
 }
@@ -162,7 +164,7 @@ const subjects: readonly Row[] = [
   }),
   needing(readEndEntity)('getEndEntity'),
   needing(readEndEntity)('getEndEntityByRealmIdAndExternalId'),
-  needing(readEndEntity)('findEeByCertBytes', { issued: 'BYTES' }),
+  needing(readEndEntity)('findEeByCertBytes', { issued: 'BYTES', unknown: 'END_ENTITY_NOT_FOUND' }),
   needing(readPolicy, readEndEntity)('findEndEntityByPolicyIdAndEndEntityDataset'),
   needing(readPolicy, readEndEntity)('findEndEntityByPolicyIdAndPkcs10'),
   needing({ END_ENTITY: ['UPDATE'] })('setEndEntityAlias'),
@@ -211,8 +213,11 @@ const orders: readonly Row[] = [
 
 const issued: readonly Row[] = [
   needing(readCertificate)('getCertificateDetails'),
-  needing(readCertificate)('getCertificateByFingerprint', { issued: 'FINGERPRINT' }),
-  needing(readCertificate)('getCertificateByIssuerDnBinAndSerialNumber', { issued: 'ISSUER_AND_SERIAL' }),
+  needing(readCertificate)('getCertificateByFingerprint', { issued: 'FINGERPRINT', unknown: 'CERTIFICATE_NOT_FOUND' }),
+  needing(readCertificate)('getCertificateByIssuerDnBinAndSerialNumber', {
+    issued: 'ISSUER_AND_SERIAL',
+    unknown: 'CERTIFICATE_NOT_FOUND',
+  }),
   needing(readCertificate)('getAuditEventsForCertificate'),
   needing(readCertificate)('downloadCertificate'),
   needing(readCertificate)('downloadCertificateChain'),

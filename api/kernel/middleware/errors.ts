@@ -3,6 +3,7 @@ import type { Middleware } from 'koa'
 import { BatchRefused } from '../../../domain/batch.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { bodyOf, failureOf, statusOf } from '../errors.ts'
+import { RateLimited } from '../rate-limit.ts'
 import type { State } from './state.ts'
 
 const unexpected = (reference: string): Failure =>
@@ -19,6 +20,7 @@ export const errors: Middleware<State> = async (ctx, next) => {
     else ctx.state.refusal = failure.code
     ctx.status = failure instanceof BatchRefused ? failure.status : statusOf(failure.code, operation?.failures)
     ctx.body = bodyOf(failure)
+    if (failure instanceof RateLimited) ctx.set('Retry-After', String(failure.retryAfterSeconds))
     if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Bearer')
   }
 }

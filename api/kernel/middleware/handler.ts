@@ -10,6 +10,8 @@ import type { Operation } from '../operation.ts'
 import { readPage, sortableBy } from '../paging.ts'
 import { perform, type Running } from '../perform.ts'
 import { parametersIn } from '../query.ts'
+import { networkOf, rateLimits } from '../rate-limit.ts'
+import { workPool } from '../work-pool.ts'
 import { readBody } from './body.ts'
 import type { State } from './state.ts'
 
@@ -37,15 +39,32 @@ const shapeReader = (operation: Operation) => {
   }
 }
 
+/** Who shares what is limited: the counters and the line of one process. */
+export const limitsOf = ({ limits = {} }: Dependencies) => ({
+  consume: rateLimits(limits.rates),
+  keyWork: workPool(limits.keyWork),
+})
+
+/** What handlers run with. */
+export interface Handling extends Running {
+  readonly limiting: ReturnType<typeof limitsOf>
+}
+
 /** The handler of one operation. */
-export const handlerOf = (operationId: string, operation: Operation, deps: Running): Middleware<State> => {
+export const handlerOf = (operationId: string, operation: Operation, deps: Handling): Middleware<State> => {
   const shape = shapeReader(operation)
+  const { cost } = operation
+  const { consume, keyWork } = deps.limiting
   return async ctx => {
     ctx.state.operationId = operationId
     ctx.state.operation = operation
     const principal = operation.needs === 'NOTHING' ? undefined : await identify(ctx, deps)
     if (principal) ctx.state.principal = principal
-    const value = await perform(operation, { ...(await shape(ctx)), principal }, deps)
+    const caller = principal?.id ?? networkOf(ctx.ip)
+    if (cost) await consume(cost, caller)
+    const input = { ...(await shape(ctx)), principal }
+    const run = () => perform(operation, input, deps)
+    const value = await (cost === 'KEYS' ? keyWork(caller, run) : run())
     ctx.status = operation.status
     if (operation.answer === null) return
     ctx.type = 'application/json'

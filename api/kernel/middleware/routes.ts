@@ -3,8 +3,7 @@ import { METHODS } from 'node:http'
 import { Router } from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Operation, Operations } from '../operation.ts'
-import type { Running } from '../perform.ts'
-import { handlerOf } from './handler.ts'
+import { handlerOf, type Handling } from './handler.ts'
 import { admits, servingMethod } from './methods.ts'
 import type { State } from './state.ts'
 
@@ -26,7 +25,7 @@ const serving =
   }
 
 /** The router of these operations. */
-export const routerOf = (all: Operations, deps: Running): Router => {
+export const routerOf = (all: Operations, deps: Handling): Router => {
   const router = new Router()
   const running = { ...deps, operations: all }
   const byShape = Map.groupBy(Object.entries(all), ([, operation]) => shapeOf(operation))

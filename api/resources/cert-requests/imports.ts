@@ -70,6 +70,7 @@ export const importCertificates = operation('POST /cert-requests/import-certific
   body: ImportCertificatesRequestDto,
   example,
   largeBody: true,
+  cost: 'IMPORT',
   returns: [201, ImportCertificatesResponseDto],
   fails: [415, 422],
   handle: async ({ em, clock, ...call }) => {
@@ -86,6 +87,7 @@ export const verifyImportCertificates = operation('POST /cert-requests/import-ce
   body: VerifyImportCertificatesRequestDto,
   example,
   largeBody: true,
+  cost: 'IMPORT',
   returns: [200, VerifyImportCertificatesResponseDto],
   fails: [415, 422],
   handle: async call => {

@@ -22,7 +22,7 @@ import {
 export const getCertRequestByPkcs10AndEndEntity = operation('POST /cert-requests/end-entities/:id/by-pkcs10', {
   summary: 'Find the newest certificate request of an end entity with this PKCS#10 request',
   on: EndEntity,
-  needs: 'TOKEN',
+  needs: 'ENTER_REALM',
   alsoNeeds: [{ right: 'READ_CERT_REQUEST', on: 'the request that is found', entity: CertRequest }],
   body: CertReqSearchByPkcs10,
   example: { body: { pkcs10ReqBase64: examplePkcs10 } },

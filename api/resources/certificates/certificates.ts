@@ -38,6 +38,7 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
   query: { omitArtifacts: optionally(Flag, false) },
   body: CertRequestIds(1000),
   example: { body: [exampleIds.CertRequest] },
+  cost: 'BATCH',
   returns: [201, CreateMultipleCertificateFromCertRequestsResponseDto],
   fails: [409, 422],
   handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings, clock }) => {

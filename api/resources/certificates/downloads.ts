@@ -87,6 +87,7 @@ export const retrieveCertificateP12 = operation('GET /certificates/:id/pkcs12', 
   summary: 'Download key, certificate and chain as PKCS#12 with a fresh password',
   on: Certificate,
   needs: 'DOWNLOAD_KEY',
+  cost: 'KEYS',
   returns: [200, KeystoreFileDto],
   fails: [422],
   handle: async ({ target, em, seal }) => {
@@ -108,6 +109,7 @@ export const downloadCertificatesAsZip = operation('GET /certificates/batch-down
   needs: { certificates: 'READ_CERTIFICATE' },
   query: { ids: Ids(1000) },
   example: { query: { ids: exampleIds.Certificate } },
+  cost: 'BATCH',
   returns: [200, ZippedFileDto],
   handle: ({ certificates, em }) => {
     for (const certificate of certificates) recordDownload(em, 'CERTIFICATE_DOWNLOADED', certificate)

@@ -5,12 +5,17 @@ import { parseCertificate } from '../../../pki/certificate/certificate.ts'
 import { parseName } from '../../../pki/names/name.ts'
 import { formatName } from '../../../pki/names/name-text.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import { exampleCertificate } from '../../kernel/examples.ts'
+import { elseUnknown } from '../../kernel/needs.ts'
 import { operation } from '../../kernel/operation.ts'
 import { certificateAnswer } from './answers.ts'
 import { Fingerprint, GetCertByIssuerDnBinAndSnDto, GetCertificateResponseDto } from './dtos.ts'
 
-const found = [{ right: 'READ_CERTIFICATE', on: 'the certificate that is found', entity: Certificate }] as const
+const found = [
+  { right: 'READ_CERTIFICATE', on: 'the certificate that is found', entity: Certificate },
+  elseUnknown,
+] as const
 
 export const getCertificateByFingerprint = operation('GET /certificates/by-fingerprint', {
   summary: 'Find the certificate with a SHA-256 fingerprint',
@@ -22,7 +27,9 @@ export const getCertificateByFingerprint = operation('GET /certificates/by-finge
   fails: [409],
   handle: async ({ em, caller, query: { fingerprint }, clock }) => {
     const certificate = await em.findOne(Certificate, { fingerprint })
-    if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this fingerprint.')
+    const unknown = new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this fingerprint.')
+    if (!certificate) throw unknown
+    await caller.mustKnow(certificate.place, unknown)
     await caller.must('READ_CERTIFICATE', certificate.place)
     if (certificate.archived) throw new Failure('ENTITY_ARCHIVED', 'The certificate with this fingerprint is archived.')
     return certificateAnswer(certificate, clock())
@@ -47,6 +54,16 @@ const isIssuedHere = ({ imported }: Certificate): boolean => !imported
 const surest = (found: readonly Certificate[]): readonly Certificate[] =>
   [isVerified, isIssuedHere].reduce((left, isSure) => (left.some(isSure) ? left.filter(isSure) : left), found)
 
+/** Whether the caller holds anything in the realm of one of these. */
+const knowsAny = async (caller: Caller, found: readonly Certificate[]): Promise<boolean> => {
+  const realms = [...new Set(found.map(({ realmId }) => realmId))]
+  const verdicts = await caller.which(
+    'ENTER_REALM',
+    realms.map(REALM => ({ REALM })),
+  )
+  return verdicts.includes(true)
+}
+
 export const getCertificateByIssuerDnBinAndSerialNumber = operation(
   'POST /certificates/by-issuer-dn-bin-and-serial-number',
   {
@@ -58,8 +75,10 @@ export const getCertificateByIssuerDnBinAndSerialNumber = operation(
     returns: [200, GetCertificateResponseDto],
     fails: [415],
     handle: async ({ em, caller, body: { issuerDnBin, serialNumber }, clock }) => {
-      const [certificate, another] = surest(await named(em, Buffer.from(issuerDnBin), serialNumber))
-      if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this issuer and serial number.')
+      const candidates = surest(await named(em, Buffer.from(issuerDnBin), serialNumber))
+      const [certificate, another] = candidates
+      const unknown = new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this issuer and serial number.')
+      if (!certificate || !(await knowsAny(caller, candidates))) throw unknown
       if (another) throw new Failure('AMBIGUOUS_RESULT', 'Several certificates have this issuer and serial number.')
       await caller.must('READ_CERTIFICATE', certificate.place)
       return certificateAnswer(certificate, clock())

@@ -64,6 +64,7 @@ export const orderMultipleCertificates = operation('POST /api/v2/certificates/ce
   query: { omitArtifacts: optionally(Flag, false) },
   body: CertRequestIds(10_000),
   example: { query: { omitArtifacts: 'true' }, body: [exampleIds.CertRequest] },
+  cost: 'BATCH',
   returns: [201, OrderMultipleCertificatesResponseDto],
   fails: [409, 422],
   handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, clock }) => {

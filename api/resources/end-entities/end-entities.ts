@@ -1,6 +1,8 @@
 // End entities: the owners of certificates (contract 5.2, 6.6).
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { endEntityFields, nameOf } from '../../../domain/end-entity-rules.ts'
 import { Failure } from '../../../domain/failure.ts'
+import { isAliasTaken } from '../../../storage/aliases.ts'
 import { record } from '../../../storage/audit.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { findEndEntities } from '../../../storage/lists/end-entities.ts'
@@ -17,6 +19,8 @@ import {
   SetEndEntityAliasRequestDto,
 } from './dtos.ts'
 import { change, create } from '../../kernel/writing.ts'
+import { mapYielding } from '../../kernel/yielding.ts'
+
 export const createNewEndEntity = operation('POST /end-entities', {
   summary: 'Create an end entity',
   on: { realm: from.body(Realm, 'realmId') },
@@ -46,6 +50,13 @@ export const getEndEntity = operation('GET /end-entities/:id', {
   handle: ({ target }) => target,
 })
 
+/** Two who set the same alias at once are told apart by the unique index. */
+const mustBeFree = async (em: EntityManager, { id, realmId }: EndEntity, alias: string): Promise<void> => {
+  if (!(await isAliasTaken(em, { id, realmId, alias }))) return
+  const message = 'is the alias, common name or external id of another end entity of the realm'
+  throw new Failure('ALREADY_EXISTS', `alias ${message}.`, [{ field: 'alias', message }])
+}
+
 export const setEndEntityAlias = operation('PATCH /end-entities/:id/alias', {
   summary: 'Set the alias of an end entity, unique in its realm',
   on: EndEntity,
@@ -56,6 +67,8 @@ export const setEndEntityAlias = operation('PATCH /end-entities/:id/alias', {
   returns: [200, GetEndEntityResponseDto],
   fails: [409, 415],
   handle: async ({ em, target, body: { alias } }) => {
+    if (target.alias === alias) return target
+    await mustBeFree(em, target, alias)
     change(target, { alias })
     const what = `Alias of end entity ${target.commonName ?? target.id} set to ${alias}`
     record(em, { type: 'ENTITY_UPDATED', objectId: target.id, realmId: target.realmId, what })
@@ -80,10 +93,11 @@ export const searchEndEntities = operation('POST /end-entities/search', {
   body: EndEntitySearchRequestDto,
   example: { body: { realmId: exampleIds.Realm, simpleSearchTerm: 'web-01' } },
   paging: true,
+  cost: 'SEARCH',
   returns: [200, GetEndEntityResponseDtoPage],
   fails: [415, 422],
   handle: ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
     mustBeOfRealm(realm, policy, passwordPolicy)
-    return findEndEntities(em, caller, { ...body, policy, passwordPolicy, page })
+    return findEndEntities(em, caller, { ...body, policy, passwordPolicy, page, judgeEach: mapYielding })
   },
 })

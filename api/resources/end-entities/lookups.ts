@@ -13,6 +13,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import { Text } from '../../kernel/dto.ts'
 import { lookupKey, matchEndEntities } from './match.ts'
 import { exampleCertificatePem, examplePkcs10 } from '../../kernel/examples.ts'
+import { elseUnknown } from '../../kernel/needs.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import { Pkcs10Dto } from '../pkcs10/dtos.ts'
 import { EndEntityDatasetRequestDto, FindEeByCertBytesRequestDto, GetEndEntityResponseDto } from './dtos.ts'
@@ -48,7 +49,7 @@ const findBySubject = async ({ em, caller }: Lookup, policy: Policy, subject: Su
 export const getEndEntityByRealmIdAndExternalId = operation('GET /end-entities/realms/:realmId/externals/:externalId', {
   summary: 'Read the end entity of a realm that has an external id',
   on: { realm: from.path(Realm, 'realmId') },
-  needs: 'TOKEN',
+  needs: { realm: 'ENTER_REALM' },
   alsoNeeds: found,
   params: { externalId: Text() },
   example: { params: { externalId: 'A-4711' } },
@@ -94,7 +95,7 @@ export const findEndEntityByPolicyIdAndPkcs10 = operation('POST /end-entities/po
 export const findEeByCertBytes = operation('POST /end-entities/find-by-cert-bytes', {
   summary: 'Find the end entity of a certificate that the service knows',
   needs: 'TOKEN',
-  alsoNeeds: found,
+  alsoNeeds: [...found, elseUnknown],
   body: FindEeByCertBytesRequestDto,
   example: { body: { certBytes: exampleCertificatePem } },
   returns: [200, GetEndEntityResponseDto],
@@ -102,7 +103,9 @@ export const findEeByCertBytes = operation('POST /end-entities/find-by-cert-byte
   handle: async ({ em, caller, body: { certBytes } }) => {
     const { fingerprint } = parseCertificate(Buffer.from(certBytes))
     const certificate = await em.findOne(Certificate, { fingerprint })
-    if (!certificate) throw new Failure('END_ENTITY_NOT_FOUND', 'The certificate is not known.')
+    const unknown = new Failure('END_ENTITY_NOT_FOUND', 'The certificate is not known.')
+    if (!certificate) throw unknown
+    await caller.mustKnow(certificate.place, unknown)
     const endEntity = await em.findOneOrFail(EndEntity, { id: certificate.endEntityId })
     await caller.must('READ_END_ENTITY', endEntity.place)
     if (certificate.archived || endEntity.archived) throw new Failure('ENTITY_ARCHIVED')

@@ -125,6 +125,7 @@ export const uploadEndEntitiesCsv = operation('POST /end-entities/upload-csv', {
   query: { dryRun: optionally(Flag, false) },
   body: EndEntitiesCsvDto,
   example: { body: { realmId: exampleIds.Realm, csv: 'commonName;domains\nweb-04;web-04.example.org\n' } },
+  cost: 'IMPORT',
   returns: [201, EndEntityMassImportResponseDto],
   fails: [415, 422],
   handle: async ({ em, realm, policy, body: { csv, csvBase64 }, query: { dryRun }, clock }) => {

@@ -10,6 +10,7 @@ import { loadGrants, replaceGrants, type ResourceGrant } from '../../../storage/
 import { lockRow } from '../../../storage/lock.ts'
 import { User } from '../../../storage/rows/user.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { denied } from '../../kernel/denied.ts'
 import { missingCodeOf, type EntityType } from '../../kernel/source.ts'
 
 /** Whom grants are given to or taken from. */
@@ -68,7 +69,7 @@ const load = async (em: EntityManager, entity: EntityType<Resource>, ids: string
 }
 
 const mustGive = (own: Grants, changes: readonly GrantChange[]): void => {
-  if (!changes.every(({ place }) => mayGrantAt(place, own))) throw new Failure('ACCESS_DENIED')
+  if (!changes.every(({ place }) => mayGrantAt(place, own))) throw denied('UPDATE_REALM')
   const foreign = new Set(changes.flatMap(change => withheld(change, own)))
   if (foreign.size > 0)
     throw new Failure('ACCESS_DENIED', `Nobody gives what he does not hold: ${[...foreign].join(', ')}.`)

@@ -49,6 +49,7 @@ export const createPkcs10Request = operation('POST /pkcs10', {
       keyGenParamsDto: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' },
     },
   },
+  cost: 'KEYS',
   returns: [200, CreatePkcs10ResponseDto],
   fails: [415, 422],
   handle: async ({ body: { subject, keyGenParamsDto, challengePassword } }) => {
