@@ -9,8 +9,17 @@ const untouchable = reason => {
   return new Proxy({}, { get: refuse, has: refuse, ownKeys: refuse, getPrototypeOf: refuse, set: refuse })
 }
 
+/** What cannot be written - a refused value is in it, or it is no JSON - never can be: it ends the run that wanted it. */
+const written = value => {
+  try {
+    return defaultPayloadConverter.toPayload(value)
+  } catch (error) {
+    throw ApplicationFailure.nonRetryable(error.message, error.name)
+  }
+}
+
 exports.payloadConverter = {
-  toPayload: value => defaultPayloadConverter.toPayload(value),
+  toPayload: written,
   fromPayload: payload => {
     const reason = payload.metadata?.refused
     return reason ? untouchable(new TextDecoder().decode(reason)) : defaultPayloadConverter.fromPayload(payload)
