@@ -1,14 +1,18 @@
-// Recording what approvers decide.
+// Recording what approvers decide. The message is not believed: who the principal is and what it may is asked of the
+// records again, in the transaction that records the decision.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertRequestAction } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
-import { decided } from '../domain/lifecycle.ts'
+import { decided, type UserResponse } from '../domain/lifecycle.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { Decided } from '../workflows/messages.ts'
 import { record } from '../storage/audit.ts'
-import { CertRequest } from '../storage/rows/cert-request.ts'
+import { judgeRight } from '../storage/authorization.ts'
+import { loadGrants } from '../storage/grant.ts'
 import { lockRow } from '../storage/lock.ts'
 import { cancelItem } from '../storage/order-items.ts'
+import { principalById, type KnownPrincipal } from '../storage/principal.ts'
+import { CertRequest } from '../storage/rows/cert-request.ts'
 import { actAs } from '../storage/rows/stamp.ts'
 import { askedBy, judge, openCases } from '../authority/request-case.ts'
 import type { Services } from './services.ts'
@@ -18,10 +22,37 @@ export interface Decision {
   readonly certRequestId: string
   readonly action: CertRequestAction
   readonly principal: Principal
+  /** The id of the message; runs of versions before 0.2 do not tell it. */
+  readonly decisionId?: string | undefined
 }
 
-const isRecorded = ({ userResponses }: CertRequest, { action, principal }: Decision): boolean =>
-  userResponses.some(response => response.userId === principal.id && response.action === action)
+const isSame = ({ userId, action, decision }: UserResponse, wanted: Decision): boolean =>
+  userId === wanted.principal.id &&
+  action === wanted.action &&
+  (wanted.decisionId === undefined || wanted.decisionId === decision?.id)
+
+/** What this very decision led to, when it is recorded already: the answer to it was lost. */
+const recordedOutcome = (request: CertRequest, wanted: Decision): Decided | undefined => {
+  const known = request.userResponses.find(response => isSame(response, wanted))
+  if (!known) return undefined
+  const { status, orderId } = known.decision ?? { status: request.certRequestStatus, orderId: request.orderId }
+  return { status, orderId }
+}
+
+/** The principal as the records know it, when it may decide so on this request (contract 7.4). */
+const allowedPrincipal = async (
+  em: EntityManager,
+  request: CertRequest,
+  { action, principal: { id } }: Decision,
+): Promise<KnownPrincipal> => {
+  const known = id === null ? undefined : await principalById(em, id)
+  if (!known) throw new Failure('ACCESS_DENIED')
+  if (!known.enabled) throw new Failure('PRINCIPAL_DISABLED')
+  const places = [request.place]
+  const [verdict] = await judgeRight(em, await loadGrants(em, known.id, places), { right: action, places })
+  if (!verdict?.allowed) throw new Failure('ACCESS_DENIED')
+  return known
+}
 
 const sentence: Record<CertRequestAction, string> = { APPROVE: 'approved', DECLINE: 'declined' }
 
@@ -32,34 +63,34 @@ const checkApproval = async (em: EntityManager, { clock }: Services, request: Ce
   cases.forEach(judge)
 }
 
-const decide = async (em: EntityManager, services: Services, decision: Decision): Promise<Decided> => {
-  const { certRequestId, action, principal } = decision
+const decide = async (em: EntityManager, services: Services, wanted: Decision): Promise<Decided> => {
+  const { certRequestId, action, decisionId } = wanted
   const request = await lockRow(em, CertRequest, certRequestId)
-  const answer = () => ({ status: request.certRequestStatus, orderId: request.orderId })
-  if (isRecorded(request, decision)) return answer()
-  const status = decided(request.state, action, principal.id ?? '')
+  const recorded = recordedOutcome(request, wanted)
+  if (recorded) return recorded
+  const { id: userId, type: userType, name } = await allowedPrincipal(em, request, wanted)
+  actAs(em, { id: userId, type: userType, name })
+  const status = decided(request.state, action, userId)
   if (action === 'APPROVE') await checkApproval(em, services, request)
-  const response = {
-    userId: principal.id ?? '',
-    userType: principal.type,
-    action,
-    responseDate: services.clock().toISOString(),
-  }
+  const outcome = { status, orderId: request.orderId }
+  const response = { userId, userType, action, responseDate: services.clock().toISOString() }
   request.certRequestStatus = status
-  request.userResponses = [...request.userResponses, response]
+  request.userResponses = [
+    ...request.userResponses,
+    { ...response, ...(decisionId !== undefined && { decision: { id: decisionId, ...outcome } }) },
+  ]
   record(em, {
     type: action === 'APPROVE' ? 'CERT_REQUEST_APPROVED' : 'CERT_REQUEST_DECLINED',
     objectId: request.id,
     realmId: request.realmId,
     what: `Certificate request of ${request.label} ${sentence[action]}`,
   })
-  const answered = answer()
   if (status === 'DECLINED') await cancelItem(em, request)
-  return answered
+  return outcome
 }
 
 export const decisionActivities = (services: Services) => ({
-  /** Idempotency key: request, principal and action. */
+  /** Idempotency key: the message (`decisionId`); without one request, principal and action. */
   recordDecision: (decision: Decision): Promise<Decided> =>
-    actAs(services.orm.em.fork(), decision.principal).transactional(em => decide(em, services, decision)),
+    services.orm.em.fork().transactional(em => decide(em, services, decision)),
 })

@@ -1,6 +1,7 @@
 // All activities, in the groups by which workflows call them: what each group may cost and how often it is tried stands
 // in workflows/activities.ts.
-import { withBoundary } from './boundary.ts'
+import { certRequestWorkflowId, providerWorkflowId } from '../workflows/ids.ts'
+import { withBoundary, type RunsOf } from './boundary.ts'
 import { decisionActivities } from './decisions.ts'
 import { issueActivities } from './issue/activities.ts'
 import { orderActivities } from './orders.ts'
@@ -26,11 +27,26 @@ export const activityGroups = (services: Services) => ({
 /** The groups, for the proxies of workflows. */
 export type ActivityGroups = ReturnType<typeof activityGroups>
 
-/** Makes the activities over these services, as the worker registers them. */
-export const createActivities = (services: Services) => {
+const allActivities = (services: Services) => {
   const { records, signing, probes } = activityGroups(services)
-  return withBoundary({ ...records, ...signing, ...probes })
+  return { ...records, ...signing, ...probes }
 }
+
+const runs: RunsOf<ReturnType<typeof allActivities>> = {
+  recordDecision: ({ certRequestId }) => certRequestWorkflowId(certRequestId),
+  beginOrder: ({ orderId }) => orderId,
+  closeOrder: ({ orderId }) => orderId,
+  issueChunk: ({ runId }) => runId,
+  issueOrderItems: ({ orderId }) => orderId,
+  issueDecided: ({ orderId }) => orderId,
+  prepareProvider: ({ providerId }) => providerWorkflowId('prepare', providerId),
+  checkProvider: ({ providerId }) => providerWorkflowId('check', providerId),
+  // Takes no input: it does what the records say.
+  startMissingRuns: null,
+}
+
+/** Makes the activities over these services, as the worker registers them. */
+export const createActivities = (services: Services) => withBoundary(allActivities(services), runs)
 
 /** Every activity by its name. */
 export type Activities = ReturnType<typeof createActivities>

@@ -3,7 +3,9 @@ import { Failure } from '../domain/failure.ts'
 import { record } from '../storage/audit.ts'
 import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import type { ConnectionCheck } from '../workflows/provider.ts'
+import { LintError } from '../pki/certificate/certificate.ts'
 import { kindOf } from '../authority/providers/kinds.ts'
+import { isFinal } from './patience.ts'
 import type { Services } from './services.ts'
 
 interface ProviderInput {
@@ -37,14 +39,34 @@ const keep = ({ orm, clock }: Services, providerId: string, errorMessage: string
       })
   })
 
+const prepare = (services: Services, providerId: string): Promise<void> =>
+  services.orm.em.fork().transactional(async em => {
+    const provider = await em.findOneOrFail(CertificateProvider, providerId)
+    await kindOf(provider).prepare(em, services, provider)
+  })
+
+/** A certificate of a CA that would break RFC 5280 comes of the names and years that the provider was given. */
+const named = (error: unknown): unknown =>
+  error instanceof LintError ? new Failure('INVALID_PROVIDER_CONFIGURATION', error.message) : error
+
+const keepFailure = async (services: Services, id: string, errorMessage: string): Promise<void> => {
+  const marked = await services.orm.em
+    .fork()
+    .nativeUpdate(CertificateProvider, { id }, { preparationFailedDate: services.clock() })
+  if (marked > 0) await keep(services, id, errorMessage)
+}
+
 /** Making what providers need before they can issue. */
 export const providerPreparations = (services: Services) => ({
-  /** Idempotency key: the provider; what is made stays as it is. */
-  prepareProvider: ({ providerId }: ProviderInput): Promise<void> =>
-    services.orm.em.fork().transactional(async em => {
-      const provider = await em.findOneOrFail(CertificateProvider, providerId)
-      await kindOf(provider).prepare(em, services, provider)
-    }),
+  /** Idempotency key: the provider; what is made stays as it is. What cannot be made is kept as a failed connection. */
+  prepareProvider: async ({ providerId }: ProviderInput): Promise<void> => {
+    try {
+      await prepare(services, providerId)
+    } catch (error) {
+      if (isFinal(error)) await keepFailure(services, providerId, messageOf(named(error)))
+      throw named(error)
+    }
+  },
 })
 
 /** Trying the connections of providers. */

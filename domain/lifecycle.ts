@@ -15,6 +15,8 @@ export interface UserResponse {
   readonly action: CertRequestAction
   /** ISO 8601, UTC. */
   readonly responseDate: string
+  /** The message that brought it and what it led to, for the case that the message is worked on again; never shown. */
+  readonly decision?: { readonly id: string; readonly status: CertRequestStatus; readonly orderId: string | null }
 }
 
 /** What the life cycle of a request depends on. */

@@ -1,6 +1,6 @@
 // Queries about grants beyond one place: anything within a realm, anywhere at all, everything of one principal.
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
-import { hasWay, type Grants, type Place, type Right, type Scope } from '../domain/permissions.ts'
+import { decide, hasWay, type Grants, type Place, type Right, type Scope, type Verdict } from '../domain/permissions.ts'
 import { alias } from './lists/search.ts'
 import { takeLock } from './lock.ts'
 
@@ -56,6 +56,20 @@ export const loadWiderGrants = async (
     within: id => entered?.has(id) ?? grants.within(id),
     anywhere: scope => anywhere?.get(scope) ?? grants.anywhere(scope),
   }
+}
+
+const looksFurther = (right: Right): boolean => hasWay(right, 'WITHIN') || hasWay(right, 'ANYWHERE')
+
+/** For each place the verdict on a right of the holder of these grants, which must be those at the places. */
+export const judgeRight = async (
+  em: EntityManager,
+  near: Grants,
+  { right, places }: { right: Right; places: readonly Place[] },
+): Promise<Verdict[]> => {
+  const verdicts = places.map(place => decide(right, place, near))
+  if (verdicts.every(({ allowed }) => allowed) || !looksFurther(right)) return verdicts
+  const far = await loadWiderGrants(em, near, { right, places })
+  return places.map(place => decide(right, place, far))
 }
 
 /** A condition that keeps the principals of a listed table that may enter a realm. */

@@ -63,6 +63,10 @@ export const waitingRequests = (em: EntityManager, before: Date): Promise<CertRe
     { limit: maxRuns, orderBy: { createdDate: 'desc' } },
   )
 
-/** The providers whose CA is not known. */
-export const providersWithoutCa = (em: EntityManager, before: Date): Promise<CertificateProvider[]> =>
-  em.find(CertificateProvider, { issuingCaId: null, archived: false, createdDate: { $lt: before } }, { limit: maxRuns })
+/** The providers whose CA is not known; one whose preparation failed for a reason that stays is tried again after a day. */
+export const providersWithoutCa = (em: EntityManager, before: Date): Promise<CertificateProvider[]> => {
+  const dayBefore = new Date(before.getTime() - dayMs)
+  const unmade = { issuingCaId: null, archived: false, createdDate: { $lt: before } }
+  const hopeful = [{ preparationFailedDate: null }, { preparationFailedDate: { $lt: dayBefore } }]
+  return em.find(CertificateProvider, { ...unmade, $or: hopeful }, { limit: maxRuns })
+}

@@ -34,6 +34,14 @@ const ofUser = (user: User): KnownPrincipal => ({
 
 const ofClient = ({ id, name, enabled }: ApiClient): KnownPrincipal => ({ id, type: 'API_CLIENT', name, enabled })
 
+/** The user or API client with this id. */
+export const principalById = async (em: EntityManager, id: string): Promise<KnownPrincipal | undefined> => {
+  const user = await em.findOne(User, id)
+  if (user) return ofUser(user)
+  const client = await em.findOne(ApiClient, id)
+  return client ? ofClient(client) : undefined
+}
+
 const findPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<KnownPrincipal | undefined> => {
   if (facts.kind === 'USER') {
     const user = await em.findOne(User, { providerId: facts.subject })

@@ -1,17 +1,33 @@
-// Every payload is encrypted before it leaves the process: AES-256-GCM, the key id beside it, older keys for reading.
+// Every payload is sealed before it leaves the process: AES-256-GCM, the key id beside it, older keys for reading, and
+// inside the run that it was sealed for. What is not sealed so is refused: it becomes a value that nobody can use.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common'
+import type { DataConverter, Payload, PayloadCodec, SerializationContext } from '@temporalio/common'
 import proto from '@temporalio/proto'
 
-/** Puts failure messages and stack traces into an encrypted payload; worker, client and workflow bundle load it. */
-export const failureConverterPath = fileURLToPath(new URL('../workflows/failure-converter.cjs', import.meta.url))
+const pathOf = (name: string): string => fileURLToPath(new URL(`../workflows/${name}`, import.meta.url))
+
+/** What worker, client and workflow bundle convert values and failures with. */
+export const converterPaths = {
+  /** Makes of a refused payload a value that refuses to be looked at. */
+  payloadConverterPath: pathOf('payload-converter.cjs'),
+  /** Puts texts and codes of failures into a payload that is sealed. */
+  failureConverterPath: pathOf('failure-converter.cjs'),
+} as const
 
 const encoding = 'binary/encrypted'
 const text = new TextEncoder()
 const plain = new TextDecoder()
 const ivLength = 12
 const tagLength = 16
+
+/** Names the run inside the sealed part; payloads of versions before 0.2 do not have it. */
+const boundTo = 'bound-to'
+
+const memberOf = ({ metadata }: Payload, name: string): string | undefined => {
+  const value = metadata?.[name]
+  return value ? plain.decode(value) : undefined
+}
 
 const encrypted = (keyId: string, key: Buffer, payload: Payload): Payload => {
   const iv = randomBytes(ivLength)
@@ -24,14 +40,39 @@ const encrypted = (keyId: string, key: Buffer, payload: Payload): Payload => {
   }
 }
 
-const decrypted = (key: Buffer, data: Uint8Array): Payload => {
-  const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, ivLength), { authTagLength: tagLength })
-  decipher.setAuthTag(data.subarray(ivLength, ivLength + tagLength))
-  const body = Buffer.concat([decipher.update(data.subarray(ivLength + tagLength)), decipher.final()])
-  return proto.temporal.api.common.v1.Payload.decode(body)
+const decrypted = (key: Buffer, data: Uint8Array): Payload | undefined => {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, ivLength), { authTagLength: tagLength })
+    decipher.setAuthTag(data.subarray(ivLength, ivLength + tagLength))
+    const body = Buffer.concat([decipher.update(data.subarray(ivLength + tagLength)), decipher.final()])
+    return proto.temporal.api.common.v1.Payload.decode(body)
+  } catch {
+    return undefined
+  }
 }
 
-/** Encrypts payloads under the first key and decrypts under any; what is not ours passes unchanged. */
+/** A refused payload: operators read the reason, workflow-side converters know it by its mark. */
+const refused = (reason: string): Payload => ({
+  metadata: { encoding: text.encode('json/plain'), refused: text.encode(reason) },
+  data: text.encode(JSON.stringify(reason)),
+})
+
+const unsealed = refused('This payload is not sealed by our keys.')
+const misplaced = refused('This payload was sealed for another run.')
+
+const bound = ({ metadata, data }: Payload, context: SerializationContext | undefined): Payload => ({
+  metadata: { ...metadata, ...(context?.workflowId && { [boundTo]: text.encode(context.workflowId) }) },
+  data: data ?? null,
+})
+
+const unbound = (payload: Payload, context: SerializationContext | undefined): Payload => {
+  const run = memberOf(payload, boundTo)
+  if (run !== undefined && context?.workflowId !== undefined && context.workflowId !== run) return misplaced
+  const { [boundTo]: _, ...metadata } = payload.metadata ?? {}
+  return { metadata, data: payload.data ?? null }
+}
+
+/** Seals payloads under the first key and opens those of any, each for its own run alone. */
 export class EncryptionCodec implements PayloadCodec {
   readonly #keys: ReadonlyMap<string, Buffer>
 
@@ -40,24 +81,28 @@ export class EncryptionCodec implements PayloadCodec {
     this.#keys = keys
   }
 
-  async encode(payloads: Payload[]): Promise<Payload[]> {
+  async encode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
     const [[keyId, key]] = [...this.#keys] as [[string, Buffer]]
-    return payloads.map(payload => encrypted(keyId, key, payload))
+    return payloads.map(payload => encrypted(keyId, key, bound(payload, context)))
   }
 
-  async decode(payloads: Payload[]): Promise<Payload[]> {
-    return payloads.map(payload => {
-      if (plain.decode(payload.metadata?.['encoding'] ?? new Uint8Array()) !== encoding) return payload
-      const keyId = plain.decode(payload.metadata?.['encryption-key-id'] ?? new Uint8Array())
-      const key = this.#keys.get(keyId)
-      if (!key) throw new Error(`The payload key ${keyId} is not configured.`)
-      return decrypted(key, payload.data ?? new Uint8Array())
-    })
+  async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
+    return payloads.map(payload => this.#opened(payload, context))
+  }
+
+  #opened(payload: Payload, context: SerializationContext | undefined): Payload {
+    if (memberOf(payload, 'encoding') !== encoding) return unsealed
+    const keyId = memberOf(payload, 'encryption-key-id') ?? ''
+    const key = this.#keys.get(keyId)
+    // A key that an operator forgot must end no run: such a task is tried again until the key is there.
+    if (!key) throw new Error(`The payload key ${keyId} is not configured.`)
+    const opened = decrypted(key, payload.data ?? new Uint8Array())
+    return opened ? unbound(opened, context) : unsealed
   }
 }
 
-/** The data converter of client, worker and replay: encrypted payloads, encrypted failure texts. */
+/** The data converter of client, worker and replay: sealed payloads, sealed failures. */
 export const createDataConverter = (keys: ReadonlyMap<string, Buffer>): DataConverter => ({
   payloadCodecs: [new EncryptionCodec(keys)],
-  failureConverterPath,
+  ...converterPaths,
 })

@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { bundleWorkflowCode, Worker, type NativeConnection, type WorkflowBundleWithSourceMap } from '@temporalio/worker'
 import type { DataConverter } from '@temporalio/common'
 import type { Activities } from '../activities/index.ts'
-import { failureConverterPath } from './payload-codec.ts'
+import { converterPaths } from './payload-codec.ts'
 
 /** Bundles the workflow code; it is the same for every worker of a version. */
 export const bundleWorkflows = (): Promise<WorkflowBundleWithSourceMap> =>
   bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
-    failureConverterPath,
+    ...converterPaths,
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error },
   })
 

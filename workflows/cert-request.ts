@@ -3,6 +3,7 @@ import {
   allHandlersFinished,
   ApplicationFailure,
   condition,
+  currentUpdateInfo,
   getExternalWorkflowHandle,
   setCurrentDetails,
   setHandler,
@@ -13,7 +14,9 @@ import { Failure } from '../domain/failure.ts'
 import { decided, isWaiting, type RequestState } from '../domain/lifecycle.ts'
 import type { Principal } from '../domain/principal.ts'
 import { records } from './activities.ts'
-import { approve, decline, requestsChanged, searchAttributes, type Decided } from './messages.ts'
+import { certRequestWorkflowId } from './ids.ts'
+import { approve, decline, requestsChanged, searchAttributes, type Decided, type Verdict } from './messages.ts'
+import { mustBeRun } from './own-run.ts'
 
 /** The request and the facts that its decision depends on, as they were when the run began. */
 export interface WaitingRequest {
@@ -26,6 +29,16 @@ export interface WaitingRequest {
 const refusal = (error: unknown): ApplicationFailure => {
   if (error instanceof Failure) return ApplicationFailure.nonRetryable(error.message, error.code)
   return ApplicationFailure.nonRetryable(String(error), 'INTERNAL_ERROR')
+}
+
+/** Refuses a message that does not say that it is this decision on this request. */
+const mustMean = (told: Partial<Verdict> | undefined, certRequestId: string, action: CertRequestAction): void => {
+  if (told?.certRequestId === undefined)
+    throw refusal(
+      new Failure('INVALID_STATE', 'The decision does not name its request: update the API, then ask again.'),
+    )
+  if (told.certRequestId !== certRequestId || told.action !== action)
+    throw refusal(new Failure('ACCESS_DENIED', 'The message is a decision on something else.'))
 }
 
 const judge = (state: RequestState, action: CertRequestAction, principal: Principal): CertRequestStatus => {
@@ -53,15 +66,22 @@ export async function certRequest({
   state: begin,
   waitDays,
 }: WaitingRequest): Promise<CertRequestStatus> {
+  mustBeRun(certRequestWorkflowId(certRequestId))
   let state = begin
   const decide =
     (action: CertRequestAction) =>
-    async (principal: Principal): Promise<Decided> => {
+    async ({ id, type, name }: Verdict): Promise<Decided> => {
+      const principal = { id, type, name }
       const before = state
       const approverIds = action === 'APPROVE' ? [...state.approverIds, principal.id ?? ''] : state.approverIds
       state = { ...state, status: judge(state, action, principal), approverIds }
       try {
-        const outcome = await records.recordDecision({ certRequestId, action, principal })
+        const outcome = await records.recordDecision({
+          certRequestId,
+          action,
+          principal,
+          decisionId: currentUpdateInfo()?.id,
+        })
         if (outcome.orderId) await tellOrder(outcome.orderId, certRequestId)
         return outcome
       } catch (error) {
@@ -70,7 +90,10 @@ export async function certRequest({
       }
     }
   const judged = (action: CertRequestAction) => ({
-    validator: (principal: Principal) => void judge(state, action, principal),
+    validator: (told: Verdict) => {
+      mustMean(told, certRequestId, action)
+      judge(state, action, told)
+    },
   })
   setHandler(approve, decide('APPROVE'), judged('APPROVE'))
   setHandler(decline, decide('DECLINE'), judged('DECLINE'))

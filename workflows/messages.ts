@@ -1,7 +1,7 @@
 // What running workflows can be told. Shared with the API, so it imports nothing but the workflow package.
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
 import { defineSignal, defineUpdate } from '@temporalio/workflow'
-import type { CertRequestStatus } from '../domain/enums.ts'
+import type { CertRequestAction, CertRequestStatus } from '../domain/enums.ts'
 import type { Principal } from '../domain/principal.ts'
 
 /** What a decision led to. */
@@ -11,11 +11,20 @@ export interface Decided {
   readonly orderId: string | null
 }
 
-/** An approver approves; refused by the validator when the state does not allow it. */
-export const approve = defineUpdate<Decided, [Principal]>('approve')
+/**
+ * What a principal decides. It names its request and itself, so that it serves no other; the members of the principal
+ * stand beside these, where workers of versions before 0.2 look for them.
+ */
+export interface Verdict extends Principal {
+  readonly certRequestId: string
+  readonly action: CertRequestAction
+}
 
-/** Somebody declines; refused by the validator when the state does not allow it. */
-export const decline = defineUpdate<Decided, [Principal]>('decline')
+/** An approver approves; refused by the validator when the message or the state does not allow it. */
+export const approve = defineUpdate<Decided, [Verdict]>('approve')
+
+/** Somebody declines; refused by the validator when the message or the state does not allow it. */
+export const decline = defineUpdate<Decided, [Verdict]>('decline')
 
 /** Requests of an order were decided, or should be looked at again. */
 export const requestsChanged = defineSignal<[string[]]>('requestsChanged')

@@ -3,6 +3,7 @@ import { condition, continueAsNew, setCurrentDetails, setHandler, workflowInfo }
 import { records, signing } from './activities.ts'
 import { chunksOf, fewAtOnce } from './chunks.ts'
 import { requestsChanged } from './messages.ts'
+import { mustBeRun } from './own-run.ts'
 import type { OrderStatus } from '../domain/enums.ts'
 
 /** The longest time without a look at the records, should a message have been lost. */
@@ -11,10 +12,14 @@ const lookAgainAfterMs = 6 * 60 * 60 * 1000
 /** A longer history goes on as a new run, which begins with a look at all records: nothing has to be carried over. */
 const longestHistory = 2000
 
+/** The requests that a message names; one of another shape, or that is not sealed by our keys, names none. */
+const named = (told: unknown): string[] => (Array.isArray(told) ? told.filter(id => typeof id === 'string') : [])
+
 /** Runs an order to its end: an item ends with its certificate, its failure, a refusal of the approvers, or the deadline. */
 export async function orderCertificates(orderId: string): Promise<OrderStatus> {
+  mustBeRun(orderId)
   let changed: string[] = []
-  setHandler(requestsChanged, ids => void changed.push(...ids))
+  setHandler(requestsChanged, told => void changed.push(...named(told)))
 
   const { itemCount, expiresAt } = await records.beginOrder({ orderId })
   let issued = 0

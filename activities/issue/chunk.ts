@@ -9,6 +9,7 @@ import type { OpenProvider } from '../../authority/providers/provider.ts'
 import { askedBy, openCases, type OpenCase } from '../../authority/request-case.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
+import { isFinal } from '../patience.ts'
 import type { Services } from '../services.ts'
 import { signCertificate, type ReadyRequest } from './sign.ts'
 import { storeIssued } from './store.ts'
@@ -82,6 +83,17 @@ const issueFew = async (services: Services, run: IssueRun): Promise<ItemOutcome[
   return [...done, ...(await storeIssued(services, run.runId, { issued, failed }))]
 }
 
+/** What can never succeed ends its requests, so that no reconciler begins them anew; all else is for the next attempt. */
+const issueOrEnd = async (services: Services, run: IssueRun): Promise<ItemOutcome[]> => {
+  try {
+    return await issueFew(services, run)
+  } catch (error) {
+    if (!isFinal(error)) throw error
+    const failed = run.certRequestIds.map(id => outcomeOfFailure(id, error))
+    return storeIssued(services, run.runId, { issued: [], failed })
+  }
+}
+
 const gone = { apiError: 'INVALID_STATE', errorMessage: 'The request is no longer waiting for this run.' } as const
 
 /** Issues the certificates of a run, a few at a time; `beat` is called after each few. */
@@ -89,7 +101,7 @@ export const issueChunk = async (services: Services, run: IssueRun, beat: () => 
   const outcomes = new Map<string, ItemOutcome>()
   for (let start = 0; start < run.certRequestIds.length; start += storedAtOnce) {
     const certRequestIds = run.certRequestIds.slice(start, start + storedAtOnce)
-    for (const outcome of await issueFew(services, { ...run, certRequestIds }))
+    for (const outcome of await issueOrEnd(services, { ...run, certRequestIds }))
       outcomes.set(outcome.certRequestId, outcome)
     beat()
   }

@@ -1,7 +1,9 @@
-// Lets operators with ADMIN read encrypted payloads in the Temporal UI and CLI (`--codec-endpoint <API>/temporal/codec`).
+// Lets operators with ADMIN read sealed payloads in the Temporal UI and CLI (`--codec-endpoint <API>/temporal/codec`). It
+// seals nothing: who could have a message sealed here could decide in the name of others.
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Payload } from '@temporalio/common'
+import type { Payload, PayloadCodec } from '@temporalio/common'
 import type { Context, Middleware } from 'koa'
+import { z } from 'zod'
 import { Failure } from '../../domain/failure.ts'
 import { Caller } from '../kernel/caller.ts'
 import type { Dependencies } from '../kernel/dependencies.ts'
@@ -10,22 +12,25 @@ import { identify } from '../kernel/middleware/handler.ts'
 import { admits } from '../kernel/middleware/methods.ts'
 import type { State } from '../kernel/middleware/state.ts'
 
-const paths = ['/temporal/codec/decode', '/temporal/codec/encode']
+const path = '/temporal/codec/decode'
 
-/** Payloads as proto3 JSON writes them: bytes are Base64. */
-interface JsonPayload {
-  readonly metadata?: Readonly<Record<string, string>>
-  readonly data?: string
-}
+/** Payloads as proto3 JSON writes them: bytes are Base64, and what is empty may be absent or null. */
+const JsonPayload = z.object({
+  metadata: z.record(z.string(), z.string()).nullish(),
+  data: z.string().nullish(),
+})
+type JsonPayload = z.output<typeof JsonPayload>
+
+const JsonPayloads = z.object({ payloads: z.array(JsonPayload).max(10_000) })
 
 const fromBase64 = (text: string): Uint8Array => Buffer.from(text, 'base64')
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 const mapValues = <A, B>(record: Readonly<Record<string, A>>, to: (value: A) => B): Record<string, B> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, to(value)]))
 
-const payloadOf = ({ metadata = {}, data = '' }: JsonPayload): Payload => ({
-  metadata: mapValues(metadata, fromBase64),
-  data: fromBase64(data),
+const payloadOf = ({ metadata, data }: JsonPayload): Payload => ({
+  metadata: mapValues(metadata ?? {}, fromBase64),
+  data: fromBase64(data ?? ''),
 })
 const jsonOf = ({ metadata, data }: Payload): JsonPayload => ({
   metadata: mapValues(metadata ?? {}, toBase64),
@@ -42,9 +47,18 @@ const allowOrigin = (ctx: Context, origin: string | undefined): void => {
 }
 
 const payloadsIn = async (ctx: Context): Promise<Payload[]> => {
-  const { payloads } = ((await readJson(ctx)) ?? {}) as { payloads?: unknown }
-  if (!Array.isArray(payloads)) throw new Failure('INVALID_JSON')
-  return (payloads as JsonPayload[]).map(payloadOf)
+  const parsed = JsonPayloads.safeParse(await readJson(ctx))
+  if (!parsed.success) throw new Failure('INVALID_REQUEST', 'The body has to be a list of payloads of Temporal.')
+  return parsed.data.payloads.map(payloadOf)
+}
+
+/** All that the codec throws about is a key that is not configured. */
+const opened = async (codec: PayloadCodec, payloads: Payload[]): Promise<Payload[]> => {
+  try {
+    return await codec.decode(payloads)
+  } catch (error) {
+    throw new Failure('INVALID_REQUEST', error instanceof Error ? error.message : 'The payload cannot be opened.')
+  }
 }
 
 const mustBeAdmin = async (ctx: Parameters<typeof identify>[0], deps: Dependencies): Promise<void> => {
@@ -59,12 +73,12 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 const takeKey = (ctx: Context, wanted: string | undefined): boolean => {
   const [, given] = keyedPath.exec(ctx.path) ?? []
   if (given === undefined) return false
-  ctx.path = '/temporal/codec/decode'
+  ctx.path = path
   return wanted !== undefined && timingSafeEqual(digest(given), digest(wanted))
 }
 
 /**
- * `POST /temporal/codec/decode` and `/encode` (*extension*): ADMIN only, from the Temporal UI's origin. A UI that cannot
+ * `POST /temporal/codec/decode` (*extension*): ADMIN only, from the Temporal UI's origin. A UI that cannot
  * send a token (the development server's) decodes below `/temporal/codec/<key>` where such a key is configured.
  */
 export const codecEndpoint = (deps: Dependencies): Middleware<State> => {
@@ -72,13 +86,11 @@ export const codecEndpoint = (deps: Dependencies): Middleware<State> => {
   const origin = temporalUiUrl === undefined ? undefined : new URL(temporalUiUrl).origin
   return async (ctx, next) => {
     const holdsKey = takeKey(ctx, codecKey)
-    if (codec === undefined || !paths.includes(ctx.path)) return next()
+    if (codec === undefined || ctx.path !== path) return next()
     allowOrigin(ctx, origin)
     if (!admits(ctx, ['POST'])) return undefined
     if (!holdsKey) await mustBeAdmin(ctx, deps)
-    const payloads = await payloadsIn(ctx)
-    const converted = ctx.path.endsWith('decode') ? await codec.decode(payloads) : await codec.encode(payloads)
-    ctx.body = { payloads: converted.map(jsonOf) }
+    ctx.body = { payloads: (await opened(codec, await payloadsIn(ctx))).map(jsonOf) }
     return undefined
   }
 }

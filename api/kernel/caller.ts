@@ -2,9 +2,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Failure } from '../../domain/failure.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
-import { decide, hasWay, scopes, type Grants, type Place, type Right, type Verdict } from '../../domain/permissions.ts'
+import { scopes, type Grants, type Place, type Right, type Verdict } from '../../domain/permissions.ts'
 import type { Principal } from '../../domain/principal.ts'
-import { loadWiderGrants } from '../../storage/authorization.ts'
+import { judgeRight } from '../../storage/authorization.ts'
 import { loadGrants } from '../../storage/grant.ts'
 import { denied } from './denied.ts'
 
@@ -21,7 +21,6 @@ export interface Occasion {
   readonly declared?: ReadonlySet<Right> | undefined
 }
 
-const looksFurther = (right: Right): boolean => hasWay(right, 'WITHIN') || hasWay(right, 'ANYWHERE')
 const namesResource = (place: Place): boolean => Object.keys(scopes).some(scope => scope in place)
 
 /** The principal of this request with its grants; `readableRows` of storage takes it as the reader. */
@@ -71,11 +70,7 @@ export class Caller implements KnownPrincipal {
   async judge(right: Right, places: readonly Place[]): Promise<Verdict[]> {
     // What an operation does not declare, its documentation and its explanation would not know.
     if (this.#declared && !this.#declared.has(right)) throw new Error(`The operation asks ${right} undeclared.`)
-    const near = await this.grantsAt(places)
-    const verdicts = places.map(place => decide(right, place, near))
-    if (verdicts.every(({ allowed }) => allowed) || !looksFurther(right)) return verdicts
-    const far = await loadWiderGrants(this.#em, near, { right, places })
-    return places.map(place => decide(right, place, far))
+    return judgeRight(this.#em, await this.grantsAt(places), { right, places })
   }
 
   /** Refuses with ACCESS_DENIED unless the caller has the right at the place. */

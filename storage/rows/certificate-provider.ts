@@ -18,6 +18,8 @@ const schema = defineEntity({
     sealedSecrets: p.blob().nullable().onCreate(none).lazy(),
     connectionStatus: p.enum(valuesOf(ConnectionStatus)).$type<ConnectionStatus>().default('UNKNOWN'),
     lastCheckedDate: p.datetime(3).nullable().onCreate(none),
+    /** When what it needs before it can issue could not be made, for a reason that stays. */
+    preparationFailedDate: p.datetime(3).nullable().onCreate(none),
     /** The CA that issues for this provider (LOCAL), once its keys are made. */
     issuingCaId: p.uuid().nullable().onCreate(none),
     systemProvider: p.boolean().default(false),

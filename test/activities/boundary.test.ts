@@ -1,32 +1,44 @@
-// What activities throw: refusals become failures with a code, all else is tried again.
+// What activities throw: refusals end at once, doubtful errors after some attempts, all else is tried again for ever; and
+// each works for its own run alone.
+import { randomUUID } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common'
+import { UniqueConstraintViolationException } from '@mikro-orm/postgresql'
+import { activityGroups, createActivities } from '../../activities/index.ts'
 import { withBoundary } from '../../activities/boundary.ts'
-import { Failure } from '../../domain/failure.ts'
-import { run } from './fixture.ts'
+import type { Services } from '../../activities/services.ts'
+import { Failure, type ApiError } from '../../domain/failure.ts'
+import { run, surroundings } from './fixture.ts'
 
-const activities = withBoundary({
-  answer: async (input: number) => input + 1,
-  refuse: async () => {
-    throw new Failure('WEAK_KEY', 'The key is weak.')
+const thrown = new Map<string, () => unknown>([
+  ['WEAK_KEY', () => new Failure('WEAK_KEY', 'The key is weak.')],
+  ['bug', () => new TypeError('not a function')],
+  ['race', () => new UniqueConstraintViolationException(new Error('duplicate key'))],
+  ['outage', () => new Error('no connection')],
+  ['ours', () => ApplicationFailure.retryable('later', 'BUSY')],
+])
+const activities = withBoundary(
+  {
+    answer: async (input: number) => input + 1,
+    fail: async (kind: string) => {
+      throw thrown.get(kind)?.() ?? new Failure(kind as ApiError)
+    },
+    own: async (runId: string) => runId,
   },
-  stumble: async () => {
-    throw new TypeError('not a function')
-  },
-  pass: async () => {
-    throw ApplicationFailure.retryable('later', 'BUSY')
-  },
-})
+  { answer: null, fail: null, own: runId => runId },
+)
 
-const errorOf = (activity: (input: never) => Promise<unknown>) =>
-  run(activity as (input: undefined) => Promise<unknown>, undefined).catch((error: unknown) => error)
+const failure = (kind: string, attempt = 1): Promise<unknown> =>
+  surroundings('any', attempt)
+    .run(activities.fail, kind)
+    .catch((error: unknown) => error)
 
 test('an answer passes unchanged', async () => {
   expect(await run(activities.answer, 1)).toBe(2)
 })
 
 test('a refusal becomes a failure with its code that is not tried again and raises no alarm', async () => {
-  const error = await errorOf(activities.refuse)
+  const error = await failure('WEAK_KEY')
   expect(error).toBeInstanceOf(ApplicationFailure)
   expect(error).toMatchObject({
     type: 'WEAK_KEY',
@@ -36,9 +48,54 @@ test('a refusal becomes a failure with its code that is not tried again and rais
   })
 })
 
-test('anything else stays what it was, so that it is tried again', async () => {
-  const error = await errorOf(activities.stumble)
-  expect(error).toBeInstanceOf(TypeError)
+test.each(['CERTIFICATE_PROVIDER_ERROR', 'IDENTITY_PROVIDER_ERROR', 'MAIL_SERVER_ERROR', 'SERVICE_UNAVAILABLE'])(
+  'what is outside (%s) is tried again, however often it failed',
+  async code => {
+    expect(await failure(code, 10_000)).toMatchObject({ type: code, nonRetryable: false })
+  },
+)
+
+test('what an installation lacks stays what it was, so that it is tried again', async () => {
+  const error = await failure('outage', 10_000)
+  expect(error).toMatchObject({ message: 'no connection' })
   expect(error).not.toBeInstanceOf(ApplicationFailure)
-  expect(await errorOf(activities.pass)).toMatchObject({ type: 'BUSY', nonRetryable: false })
+  expect(await failure('ours', 10_000)).toMatchObject({ type: 'BUSY', nonRetryable: false })
+})
+
+test.each(['bug', 'race'])('a %s is tried again, but not for ever', async kind => {
+  expect(await failure(kind, 9)).not.toBeInstanceOf(ApplicationFailure)
+  expect(await failure(kind, 10)).toMatchObject({ nonRetryable: true, message: expect.any(String) })
+})
+
+test('an activity works for its own run alone', async () => {
+  expect(await run(activities.own, 'this', 'this')).toBe('this')
+  await expect(run(activities.own, 'this', 'other')).rejects.toMatchObject({
+    type: 'ACCESS_DENIED',
+    nonRetryable: true,
+  })
+})
+
+const id = randomUUID()
+const inputs = {
+  recordDecision: { certRequestId: id, action: 'APPROVE', principal: { id, type: 'USER', name: 'Eve' } },
+  beginOrder: { orderId: `order-${id}` },
+  closeOrder: { orderId: `order-${id}` },
+  issueChunk: { runId: `issue/${id}`, certRequestIds: [id] },
+  issueOrderItems: { orderId: `order-${id}`, from: 0, to: 1 },
+  issueDecided: { orderId: `order-${id}`, certRequestIds: [id] },
+  prepareProvider: { providerId: id },
+  checkProvider: { providerId: id },
+}
+
+test.each(Object.entries(inputs))('%s refuses an input that was made for another run', async (name, input) => {
+  // Services that cannot be used: nothing is asked of them.
+  const all = createActivities({} as Services) as unknown as Record<string, (input: unknown) => Promise<unknown>>
+  const activity = all[name] ?? (() => Promise.resolve())
+  for (const other of [`cert-request/${randomUUID()}`, `issue/${randomUUID()}`, `order-${randomUUID()}`])
+    await expect(run(activity, input, other)).rejects.toMatchObject({ type: 'ACCESS_DENIED' })
+})
+
+test('every activity with an input is among those', () => {
+  const names = Object.values(activityGroups({} as Services)).flatMap(group => Object.keys(group))
+  expect(names.filter(name => !(name in inputs))).toEqual(['startMissingRuns'])
 })

@@ -1,11 +1,14 @@
 // Recorded decisions count once, also when they are repeated or concurrent.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { CertRequestAction } from '../../domain/enums.ts'
 import type { Principal } from '../../domain/principal.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { OrderItem } from '../../storage/rows/certificate-order.ts'
+import type { CertRequest } from '../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
+import { User } from '../../storage/rows/user.ts'
+import { giveGrants, type GrantsByScope } from '../support/api.ts'
 import { makeScene, newOrder, newRequest, openFixture, reread, run, type Fixture } from './fixture.ts'
 
 let fixture: Fixture
@@ -15,9 +18,16 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.orm.close())
 
-const person = (name: string): Principal => ({ id: randomUUID(), type: 'USER', name })
-const decide = (certRequestId: string, action: CertRequestAction, principal: Principal) =>
-  run(fixture.activities.recordDecision, { certRequestId, action, principal })
+/** A user who may approve what is asked under any policy. */
+const person = async (name: string, grants: GrantsByScope = { GLOBAL: ['ADMIN'] }): Promise<Principal> => {
+  const em = fixture.em()
+  const { id } = em.create(User, { id: randomUUID(), providerId: randomUUID(), firstName: name })
+  await em.flush()
+  await giveGrants(em, id, grants)
+  return { id, type: 'USER', name }
+}
+const decide = (certRequestId: string, action: CertRequestAction, principal: Principal, decisionId = randomUUID()) =>
+  run(fixture.activities.recordDecision, { certRequestId, action, principal, decisionId })
 const waiting = async (members = {}) =>
   newRequest(fixture.em(), await makeScene(fixture.orm), { status: 'PENDING_APPROVAL', runId: null, ...members })
 const eventsOf = async (objectId: string) =>
@@ -27,12 +37,18 @@ const eventsOf = async (objectId: string) =>
 
 test('an approval is a state, a response and an audit event', async () => {
   const request = await waiting()
-  const ada = person('Ada')
+  const ada = await person('Ada')
   expect(await decide(request.id, 'APPROVE', ada)).toEqual({ status: 'APPROVED', orderId: null })
   const row = await reread(fixture.em(), request)
   expect(row).toMatchObject({ certRequestStatus: 'APPROVED', lastModifiedBy: ada.id, version: 2 })
   expect(row.userResponses).toEqual([
-    { userId: ada.id, userType: 'USER', action: 'APPROVE', responseDate: expect.stringMatching(/^\d{4}-.*Z$/) },
+    {
+      userId: ada.id,
+      userType: 'USER',
+      action: 'APPROVE',
+      responseDate: expect.stringMatching(/^\d{4}-.*Z$/),
+      decision: { id: expect.any(String), status: 'APPROVED', orderId: null },
+    },
   ])
   expect(await eventsOf(request.id)).toEqual([
     {
@@ -43,31 +59,131 @@ test('an approval is a state, a response and an audit event', async () => {
   ])
 })
 
-test.each(['APPROVE', 'DECLINE'] as const)('the same decision (%s) recorded twice counts once', async action => {
+test.each(['APPROVE', 'DECLINE'] as const)('the same message (%s) worked on twice counts once', async action => {
   const request = await waiting()
-  const ada = person('Ada')
-  const first = await decide(request.id, action, ada)
-  expect(await decide(request.id, action, ada)).toEqual(first)
+  const ada = await person('Ada')
+  const message = randomUUID()
+  const first = await decide(request.id, action, ada, message)
+  expect(await decide(request.id, action, ada, message)).toEqual(first)
   const row = await reread(fixture.em(), request)
   expect(row.userResponses).toHaveLength(1)
   expect(row.version).toBe(2)
   expect(await eventsOf(request.id)).toHaveLength(1)
 })
 
-test('the same decision recorded at the same time counts once', async () => {
+test('the same message worked on at the same time counts once', async () => {
   const request = await waiting()
-  const ada = person('Ada')
-  const answers = await Promise.all([1, 2, 3, 4].map(() => decide(request.id, 'APPROVE', ada)))
+  const ada = await person('Ada')
+  const message = randomUUID()
+  const answers = await Promise.all([1, 2, 3, 4].map(() => decide(request.id, 'APPROVE', ada, message)))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(['APPROVED']))
   expect((await reread(fixture.em(), request)).userResponses).toHaveLength(1)
   expect(await eventsOf(request.id)).toHaveLength(1)
 })
 
+test.each(['APPROVE', 'DECLINE'] as const)(
+  'of equal messages (%s) of one principal exactly one counts',
+  async action => {
+    const request = await waiting()
+    const ada = await person('Ada')
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => decide(request.id, action, ada)))
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const result of results)
+      if (result.status === 'rejected')
+        expect(result.reason).toMatchObject({ type: 'INVALID_STATE', nonRetryable: true })
+    expect(await eventsOf(request.id)).toHaveLength(1)
+  },
+)
+
+test('a message without an id, of a run of an earlier version, counts once for its principal and action', async () => {
+  const request = await waiting()
+  const input = { certRequestId: request.id, action: 'APPROVE', principal: await person('Ada') } as const
+  expect(await run(fixture.activities.recordDecision, input)).toEqual({ status: 'APPROVED', orderId: null })
+  expect(await run(fixture.activities.recordDecision, input)).toEqual({ status: 'APPROVED', orderId: null })
+  expect(await eventsOf(request.id)).toHaveLength(1)
+})
+
+test('a message that is worked on again answers what it led to, whatever came after it', async () => {
+  const scene = await makeScene(fixture.orm)
+  const { orderId, requests } = await newOrder(fixture.em(), scene, [{ status: 'PENDING_APPROVAL', dualControl: true }])
+  const id = requests[0]?.id ?? ''
+  const [ada, bob, message] = [await person('Ada'), await person('Bob'), randomUUID()]
+  const first = await decide(id, 'APPROVE', ada, message)
+  const refusal = randomUUID()
+  const second = await decide(id, 'DECLINE', bob, refusal)
+  expect([first, second]).toEqual([
+    { status: 'PENDING_APPROVAL', orderId },
+    { status: 'DECLINED', orderId },
+  ])
+  expect(await decide(id, 'APPROVE', ada, message)).toEqual(first)
+  // The order has to hear of it, although the request is no longer its own.
+  expect(await decide(id, 'DECLINE', bob, refusal)).toEqual(second)
+})
+
+describe('who decides is asked of the records', () => {
+  const untouched = async (request: CertRequest) => {
+    expect(await reread(fixture.em(), request)).toMatchObject({
+      certRequestStatus: 'PENDING_APPROVAL',
+      userResponses: [],
+      version: 1,
+    })
+    expect(await eventsOf(request.id)).toEqual([])
+  }
+
+  test.each<[string, (request: CertRequest) => GrantsByScope]>([
+    ['nothing', () => ({})],
+    ['READ, UPDATE, DELETE on the request', ({ id }) => ({ CERT_REQUEST: { [id]: ['READ', 'UPDATE', 'DELETE'] } })],
+    ['CERTREQS_READ on the policy', ({ policyId }) => ({ POLICY: { [policyId]: ['CERTREQS_READ', 'UPDATE'] } })],
+    ['APPROVE on another request', () => ({ CERT_REQUEST: { [randomUUID()]: ['APPROVE'] } })],
+    ['FULL_READ on the realm', ({ realmId }) => ({ REALM: { [realmId]: ['FULL_READ', 'UPDATE'] } })],
+  ])('a principal who holds %s is refused, and nothing is changed', async (_, grants) => {
+    const request = await waiting()
+    const eve = await person('Eve', grants(request))
+    for (const action of ['APPROVE', 'DECLINE'] as const)
+      await expect(decide(request.id, action, eve)).rejects.toMatchObject({ type: 'ACCESS_DENIED', nonRetryable: true })
+    await untouched(request)
+  })
+
+  test.each<[string, Principal]>([
+    ['nobody', { id: randomUUID(), type: 'USER', name: 'Eve' }],
+    ['the service itself', { id: null, type: 'SYSTEM', name: 'the service' }],
+  ])('a message in the name of %s is refused', async (_, forged) => {
+    const request = await waiting()
+    await expect(decide(request.id, 'APPROVE', forged)).rejects.toMatchObject({ type: 'ACCESS_DENIED' })
+    await untouched(request)
+  })
+
+  test('a principal who was disabled meanwhile is refused', async () => {
+    const request = await waiting()
+    const ada = await person('Ada')
+    await fixture.em().nativeUpdate(User, { id: ada.id ?? '' }, { enabled: false })
+    await expect(decide(request.id, 'APPROVE', ada)).rejects.toMatchObject({ type: 'PRINCIPAL_DISABLED' })
+    await untouched(request)
+  })
+
+  test('a right that was lost after the decision was recorded does not change its answer', async () => {
+    const request = await waiting()
+    const [ada, message] = [await person('Ada'), randomUUID()]
+    const first = await decide(request.id, 'APPROVE', ada, message)
+    await fixture.em().nativeUpdate(User, { id: ada.id ?? '' }, { enabled: false })
+    expect(await decide(request.id, 'APPROVE', ada, message)).toEqual(first)
+  })
+
+  test('name and kind come from the records, not from the message', async () => {
+    const request = await waiting()
+    const ada = await person('Ada', { POLICY: { [request.policyId]: ['CERTREQS_APPROVE'] } })
+    await decide(request.id, 'APPROVE', { ...ada, type: 'SYSTEM', name: 'somebody else' })
+    expect((await reread(fixture.em(), request)).userResponses).toMatchObject([{ userId: ada.id, userType: 'USER' }])
+    expect(await eventsOf(request.id)).toMatchObject([{ eventDescription: expect.stringMatching(/ by Ada$/) }])
+  })
+})
+
 test('under dual control two principals approve, and the second time of one of them changes nothing', async () => {
   const request = await waiting({ dualControl: true })
-  const [ada, bob] = [person('Ada'), person('Bob')]
+  const [ada, bob] = [await person('Ada'), await person('Bob')]
   expect((await decide(request.id, 'APPROVE', ada)).status).toBe('PENDING_APPROVAL')
-  expect((await decide(request.id, 'APPROVE', ada)).status).toBe('PENDING_APPROVAL')
+  const twice = decide(request.id, 'APPROVE', ada)
+  await expect(twice).rejects.toMatchObject({ type: 'ALREADY_APPROVED_BY_PRINCIPAL' })
   expect((await decide(request.id, 'APPROVE', bob)).status).toBe('APPROVED')
   expect((await reread(fixture.em(), request)).userResponses.map(({ userId }) => userId)).toEqual([ada.id, bob.id])
 })
@@ -75,8 +191,8 @@ test('under dual control two principals approve, and the second time of one of t
 test('of an approval and a refusal at the same time one counts', async () => {
   const request = await waiting()
   const results = await Promise.allSettled([
-    decide(request.id, 'APPROVE', person('Ada')),
-    decide(request.id, 'DECLINE', person('Bob')),
+    decide(request.id, 'APPROVE', await person('Ada')),
+    decide(request.id, 'DECLINE', await person('Bob')),
   ])
   expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   const refusal = results.find(result => result.status === 'rejected')
@@ -86,7 +202,7 @@ test('of an approval and a refusal at the same time one counts', async () => {
 
 test('a decision that the state does not allow records nothing', async () => {
   const request = await waiting({ status: 'APPROVED' })
-  await expect(decide(request.id, 'APPROVE', person('Ada'))).rejects.toMatchObject({ type: 'INVALID_STATE' })
+  await expect(decide(request.id, 'APPROVE', await person('Ada'))).rejects.toMatchObject({ type: 'INVALID_STATE' })
   expect(await eventsOf(request.id)).toEqual([])
 })
 
@@ -96,7 +212,7 @@ test('an approval is checked against the rules again, and records nothing when t
   const endEntity = await em.findOneOrFail(EndEntity, request.endEntityId)
   endEntity.archived = true
   await em.flush()
-  const ada = person('Ada')
+  const ada = await person('Ada')
   await expect(decide(request.id, 'APPROVE', ada)).rejects.toMatchObject({ type: 'ENTITY_ARCHIVED' })
   expect((await reread(em, request)).certRequestStatus).toBe('PENDING_APPROVAL')
   expect(await eventsOf(request.id)).toEqual([])
@@ -108,7 +224,7 @@ test('declining cancels the item of the running order, frees the request and tel
   const { orderId, requests } = await newOrder(fixture.em(), scene, [{ status: 'PENDING_APPROVAL' }])
   const [request] = requests
   if (!request) throw new Error('no request')
-  expect(await decide(request.id, 'DECLINE', person('Ada'))).toEqual({ status: 'DECLINED', orderId })
+  expect(await decide(request.id, 'DECLINE', await person('Ada'))).toEqual({ status: 'DECLINED', orderId })
   const em = fixture.em()
   expect(await em.findOneOrFail(OrderItem, { orderId })).toMatchObject({ status: 'CANCELED', failureCode: null })
   expect((await reread(em, request)).runId).toBe(null)

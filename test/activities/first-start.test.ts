@@ -13,6 +13,9 @@ import { Realm } from '../../storage/rows/realm.ts'
 import { Seal } from '../../storage/seal.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import { User } from '../../storage/rows/user.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { providersWithoutCa } from '../../storage/missing-runs.ts'
+import { providerWorkflowId } from '../../workflows/ids.ts'
 import { makeProvider } from '../support/records.ts'
 import { makeScene, newRequest, openFixture, reread, run, type Fixture } from './fixture.ts'
 
@@ -81,16 +84,48 @@ test('a provider that is prepared twice, also at the same time, has its CAs once
   expect(await fixture.em().count(Ca, { certificateProviderId: id })).toBe(2)
 })
 
+test('a provider whose CA can never be made ends at once, says why, and is left alone for a day', async () => {
+  const em = fixture.em()
+  const provider = await makeProvider(em)
+  Object.assign(provider.settings, { issuingSubjectDn: 'CN=Small C,C=de' })
+  em.getUnitOfWork().persist(provider)
+  provider.settings = { ...provider.settings }
+  await em.flush()
+  const { id } = provider
+  const error = await run(fixture.activities.prepareProvider, { providerId: id }).catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ type: 'INVALID_PROVIDER_CONFIGURATION', nonRetryable: true })
+  expect(await fixture.em().count(Ca, { certificateProviderId: id })).toBe(0)
+  const row = await fixture.em().findOneOrFail(CertificateProvider, id)
+  expect(row).toMatchObject({ connectionStatus: 'FAILED', preparationFailedDate: expect.any(Date) })
+  expect(await fixture.em().count(AuditEvent, { objectId: id, eventType: 'CONNECTION_FAILED' })).toBe(1)
+  const missing = async (hours: number) =>
+    (await providersWithoutCa(fixture.em(), new Date(Date.now() + hours * 3_600_000))).map(one => one.id)
+  expect(await missing(23)).not.toContain(id)
+  expect(await missing(25)).toContain(id)
+})
+
+test('a provider that waits for its CA is still made ready after somebody has tried its connection', async () => {
+  const { id } = await makeProvider(fixture.em())
+  await run(fixture.activities.checkProvider, { providerId: id }, providerWorkflowId('check', id))
+  const missing = await providersWithoutCa(fixture.em(), new Date(Date.now() + 60_000))
+  expect(missing.map(one => one.id)).toContain(id)
+})
+
+test('a provider that is gone is not prepared again and again', async () => {
+  const error = await run(fixture.activities.prepareProvider, { providerId: randomUUID() }).catch((e: unknown) => e)
+  expect(error).toMatchObject({ nonRetryable: true })
+})
+
 test('a good provider passes its check, and the result is kept', async () => {
   const { id } = await fixture.em().findOneOrFail(CertificateProvider, { name: 'Built-in CA' })
-  const check = await run(fixture.activities.checkProvider, { providerId: id })
+  const check = await run(fixture.activities.checkProvider, { providerId: id }, providerWorkflowId('check', id))
   expect(check).toMatchObject({ result: true, errorMessage: null })
   expect(await fixture.em().findOneOrFail(CertificateProvider, id)).toMatchObject({ connectionStatus: 'OK' })
 })
 
 test('a provider whose CA is not made yet fails its check with a reason', async () => {
   const { id } = await makeProvider(fixture.em())
-  const check = await run(fixture.activities.checkProvider, { providerId: id })
+  const check = await run(fixture.activities.checkProvider, { providerId: id }, providerWorkflowId('check', id))
   expect(check).toMatchObject({ result: false, errorMessage: 'The CA of the provider is not made yet.' })
   expect(await fixture.em().findOneOrFail(CertificateProvider, id)).toMatchObject({ connectionStatus: 'FAILED' })
 })
@@ -114,7 +149,7 @@ test.each([
 test('a wrong master key fails the check of the provider without telling why to everybody', async () => {
   const activities = withKeys(new Map([['other', randomBytes(32)]]))
   const { id } = await fixture.em().findOneOrFail(CertificateProvider, { name: 'Built-in CA' })
-  const check = await run(activities.checkProvider, { providerId: id })
+  const check = await run(activities.checkProvider, { providerId: id }, providerWorkflowId('check', id))
   expect(check.result).toBe(false)
   expect(check.errorMessage).not.toMatch(/other|test|key/)
 })

@@ -18,7 +18,7 @@ import type { Policy } from '../../storage/rows/policy.ts'
 import { Seal } from '../../storage/seal.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import { Settings } from '../../storage/settings.ts'
-import { issueWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
+import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
 import type { Start } from '../../workflows/starts.ts'
 import { freshDatabase } from '../support/database.ts'
 import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
@@ -46,9 +46,24 @@ export const openFixture = async (own: Partial<Services> = {}) => {
 }
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
-/** Runs an activity as a worker would. */
-export const run = <I, R>(activity: (input: I) => Promise<R>, input: I): Promise<R> =>
-  new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(activity, input)
+/** The run that an input names, as the workflows start it. */
+const runNamedBy = (input: unknown): string => {
+  const { certRequestId, providerId, orderId, runId } = Object(input) as Readonly<Record<string, string | undefined>>
+  if (certRequestId !== undefined) return certRequestWorkflowId(certRequestId)
+  if (providerId !== undefined) return providerWorkflowId('prepare', providerId)
+  return orderId ?? runId ?? 'some-run'
+}
+
+/** An activity's surroundings in a run of this id. */
+export const surroundings = (workflowId: string, attempt = 1) =>
+  new MockActivityEnvironment(
+    { attempt, workflowExecution: { workflowId, runId: randomUUID() } },
+    { logger: new DefaultLogger('ERROR') },
+  )
+
+/** Runs an activity as a worker would, in the run that its input names unless stated. */
+export const run = <I, R>(activity: (input: I) => Promise<R>, input: I, workflowId = runNamedBy(input)): Promise<R> =>
+  surroundings(workflowId).run(activity, input)
 
 /** A policy over the built-in CA and an end entity that it suits. */
 export const makeScene = async (orm: MikroORM, members: Partial<Policy> = {}) => {

@@ -2,8 +2,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
-import { MockActivityEnvironment } from '@temporalio/testing'
-import { DefaultLogger } from '@temporalio/worker'
 import { openStorage } from '../../storage/orm.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
@@ -14,7 +12,17 @@ import { Settings } from '../../storage/settings.ts'
 import { createActivities } from '../../activities/index.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { makeEndEntity } from '../support/records.ts'
-import { certificatesOf, makeScene, newRequest, openFixture, reread, run, set, type Fixture } from './fixture.ts'
+import {
+  certificatesOf,
+  makeScene,
+  newRequest,
+  openFixture,
+  reread,
+  run,
+  set,
+  surroundings,
+  type Fixture,
+} from './fixture.ts'
 
 let fixture: Fixture
 
@@ -127,7 +135,7 @@ test('answers come in the order of the list, over several commits', async () => 
   const em = fixture.em()
   const ids: string[] = []
   for (let count = 0; count < 60; count++) ids.push((await newRequest(em, scene, { runId: 'issue/long' })).id)
-  const environment = new MockActivityEnvironment()
+  const environment = surroundings('issue/long')
   let beats = 0
   environment.on('heartbeat', () => (beats += 1))
   const outcomes: ItemOutcome[] = await environment.run(fixture.activities.issueChunk, {
@@ -145,7 +153,7 @@ test('a run that is cancelled, as by a worker that ends, stops after a commit, a
   const ids: string[] = []
   for (let count = 0; count < 120; count++) ids.push((await newRequest(em, scene, { runId: 'issue/cancelled' })).id)
   const input = { runId: 'issue/cancelled', certRequestIds: ids }
-  const environment = new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') })
+  const environment = surroundings(input.runId)
   environment.once('heartbeat', () => environment.cancel('WORKER_SHUTDOWN'))
   await expect(environment.run(fixture.activities.issueChunk, input)).rejects.toBeInstanceOf(CancelledFailure)
   expect(await em.count(Certificate, { certRequestId: { $in: ids } })).toBe(50)

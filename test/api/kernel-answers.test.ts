@@ -23,9 +23,10 @@ const log = createLog(
 const ui = 'http://localhost:8233'
 const codecKey = 'a-key-that-only-the-user-interface-knows'
 
+const codec = new EncryptionCodec(new Map([['k', randomBytes(32)]]))
+
 let api: Api
 beforeAll(async () => {
-  const codec = new EncryptionCodec(new Map([['k', randomBytes(32)]]))
   api = await startApi({ operations: everything, deps: { log, codec, temporalUiUrl: ui, codecKey } })
 })
 afterAll(() => api.stop())
@@ -138,29 +139,64 @@ describe('documentation', () => {
 })
 
 describe('the codec endpoint', () => {
+  const base64 = (value: string | Uint8Array | number[]) => Buffer.from(value as string).toString('base64')
+  const plain = { encoding: Buffer.from('json/plain') }
   const payloads = [
     {
       metadata: { encoding: Buffer.from('json/plain').toString('base64') },
       data: Buffer.from('"x"').toString('base64'),
     },
   ]
-  test('encodes and decodes for ADMIN, and the UI may read the answer', async () => {
+  const bytes = (text: string | undefined) => Buffer.from(text ?? '', 'base64')
+  const sealed = async () => {
+    const encoded = await codec.encode(payloads.map(({ data }) => ({ metadata: plain, data: bytes(data) })))
+    return encoded.map(({ metadata, data }) => ({
+      metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([key, value]) => [key, base64(value)])),
+      data: base64(data ?? []),
+    }))
+  }
+  test('decodes for ADMIN, and the UI may read the answer', async () => {
     const admin = await api.user({ GLOBAL: ['ADMIN'] })
-    const encodedPayloads = (await admin.post('/temporal/codec/encode', { payloads })).body
-    const { status, body, headers } = await admin.post('/temporal/codec/decode', encodedPayloads, {
-      headers: { Origin: ui },
-    })
-    expect(encodedPayloads.payloads[0].data).not.toBe(payloads[0]?.data)
+    const { status, body, headers } = await admin.post(
+      '/temporal/codec/decode',
+      { payloads: await sealed() },
+      { headers: { Origin: ui } },
+    )
     expect([status, body.payloads]).toEqual([200, payloads])
     expect(headers.get('access-control-allow-origin')).toBe(ui)
   })
   test('decodes without a token for who knows its key, and for nobody with another', async () => {
-    const admin = await api.user({ GLOBAL: ['ADMIN'] })
-    const encodedPayloads = (await admin.post('/temporal/codec/encode', { payloads })).body
-    const opened = await api.anonymous.post(`/temporal/codec/${codecKey}/decode`, encodedPayloads)
+    const input = { payloads: await sealed() }
+    const opened = await api.anonymous.post(`/temporal/codec/${codecKey}/decode`, input)
     expect([opened.status, opened.body.payloads]).toEqual([200, payloads])
-    expect((await api.anonymous.post(`/temporal/codec/${codecKey}x/decode`, encodedPayloads)).status).toBe(401)
+    expect((await api.anonymous.post(`/temporal/codec/${codecKey}x/decode`, input)).status).toBe(401)
+  })
+  test('seals nothing for anybody: a sealed message decides in the name of its principal', async () => {
+    const admin = await api.user({ GLOBAL: ['ADMIN'] })
+    expect((await admin.post('/temporal/codec/encode', { payloads })).status).toBe(404)
     expect((await api.anonymous.post(`/temporal/codec/${codecKey}/encode`, { payloads })).status).toBe(404)
+  })
+  test('says of what is not sealed that it is refused', async () => {
+    const admin = await api.user({ GLOBAL: ['ADMIN'] })
+    const { status, body } = await admin.post('/temporal/codec/decode', { payloads: [...payloads, {}] })
+    expect(status).toBe(200)
+    for (const { data } of body.payloads) expect(bytes(data).toString()).toContain('not sealed by our keys')
+  })
+  const foreignKey = { encoding: base64('binary/encrypted'), 'encryption-key-id': base64('other') }
+  test.each<[string, unknown]>([
+    ['null', { payloads: [null] }],
+    ['a number', { payloads: [1] }],
+    ['a list', { payloads: [[]] }],
+    ['text as metadata', { payloads: [{ metadata: 'x' }] }],
+    ['null in metadata', { payloads: [{ metadata: { encoding: null } }] }],
+    ['a number as data', { payloads: [{ data: 7 }] }],
+    ['a key that nobody has', { payloads: [{ metadata: foreignKey, data: 'AAAA' }] }],
+    ['no list', { payloads: { length: 1 } }],
+    ['nothing', {}],
+    ['null as body', null],
+  ])('a payload that is %s is 400', async (_, input) => {
+    const admin = await api.user({ GLOBAL: ['ADMIN'] })
+    expect((await admin.post('/temporal/codec/decode', input)).status).toBe(400)
   })
   test('refuses everybody else', async () => {
     const user = await api.user({ GLOBAL: ['REALMS_FULL_READ'] })

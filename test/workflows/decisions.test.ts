@@ -15,7 +15,7 @@ import { certRequestWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
 import { approve, decline, type Decided } from '../../workflows/messages.ts'
 import type { orderCertificates } from '../../workflows/order-certificates.ts'
 import { stack } from '../support/stack.ts'
-import { pendingState, person, serverAt, startRig, until, type Place, type Rig } from './rig.ts'
+import { pendingState, person, serverAt, startRig, told, until, type Place, type Rig } from './rig.ts'
 
 let place: Place
 let rig: Rig | undefined
@@ -58,14 +58,25 @@ const eventTypes = async (handle: WorkflowHandle) =>
 test('an approval is recorded before its caller hears the verdict, and the run ends', async () => {
   const { handle, certRequestId, rig } = await open(approved)
   const ada = person('Ada')
-  expect(await handle.executeUpdate(approve, { args: [ada] })).toEqual({ status: 'APPROVED', orderId: null })
-  expect(rig.calls).toEqual([{ name: 'recordDecision', input: { certRequestId, action: 'APPROVE', principal: ada } }])
+  expect(await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', ada) })).toEqual({
+    status: 'APPROVED',
+    orderId: null,
+  })
+  const input = {
+    certRequestId,
+    action: 'APPROVE',
+    principal: ada,
+    decisionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  }
+  expect(rig.calls).toEqual([{ name: 'recordDecision', input }])
   expect(await handle.result()).toBe('APPROVED')
 })
 
 test('a refusal is recorded, and the run ends', async () => {
   const { handle, rig } = await open(async () => ({ status: 'DECLINED', orderId: null }))
-  expect(await handle.executeUpdate(decline, { args: [person()] })).toMatchObject({ status: 'DECLINED' })
+  expect(await handle.executeUpdate(decline, { args: told(handle, 'DECLINE', person()) })).toMatchObject({
+    status: 'DECLINED',
+  })
   expect(rig.calls).toMatchObject([{ input: { action: 'DECLINE' } }])
   expect(await handle.result()).toBe('DECLINED')
 })
@@ -81,7 +92,7 @@ test.each([
   ['before the address is verified', { status: 'REQUIRES_EMAIL_VERIFICATION' as const }, 'INVALID_STATE'],
 ])('approving %s is refused before it enters history', async (_, state, code) => {
   const { handle, rig } = await open(approved, state)
-  const cause = await refusalOf(handle.executeUpdate(approve, { args: [creator] }))
+  const cause = await refusalOf(handle.executeUpdate(approve, { args: told(handle, 'APPROVE', creator) }))
   expect(cause).toMatchObject({ type: code, nonRetryable: true })
   expect(rig.calls).toEqual([])
   expect(await eventTypes(handle)).not.toContain('workflowExecutionUpdateAcceptedEventAttributes')
@@ -90,7 +101,9 @@ test.each([
 
 test('the requester may approve where the policy says so', async () => {
   const { handle } = await open(approved, byCreator)
-  expect(await handle.executeUpdate(approve, { args: [creator] })).toMatchObject({ status: 'APPROVED' })
+  expect(await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', creator) })).toMatchObject({
+    status: 'APPROVED',
+  })
 })
 
 test('the creator may decline', async () => {
@@ -98,7 +111,9 @@ test('the creator may decline', async () => {
     ...byCreator,
     requesterMayApprove: false,
   })
-  expect(await handle.executeUpdate(decline, { args: [creator] })).toMatchObject({ status: 'DECLINED' })
+  expect(await handle.executeUpdate(decline, { args: told(handle, 'DECLINE', creator) })).toMatchObject({
+    status: 'DECLINED',
+  })
 })
 
 test('under dual control the second principal decides', async () => {
@@ -107,10 +122,14 @@ test('under dual control the second principal decides', async () => {
     { dualControl: true },
   )
   const [ada, bob] = [person('Ada'), person('Bob')]
-  expect(await handle.executeUpdate(approve, { args: [ada] })).toMatchObject({ status: 'PENDING_APPROVAL' })
-  const cause = await refusalOf(handle.executeUpdate(approve, { args: [ada] }))
+  expect(await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', ada) })).toMatchObject({
+    status: 'PENDING_APPROVAL',
+  })
+  const cause = await refusalOf(handle.executeUpdate(approve, { args: told(handle, 'APPROVE', ada) }))
   expect(cause).toMatchObject({ type: 'ALREADY_APPROVED_BY_PRINCIPAL' })
-  expect(await handle.executeUpdate(approve, { args: [bob] })).toMatchObject({ status: 'APPROVED' })
+  expect(await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', bob) })).toMatchObject({
+    status: 'APPROVED',
+  })
   expect(await handle.result()).toBe('APPROVED')
   expect(rig.calls).toHaveLength(2)
 })
@@ -118,10 +137,13 @@ test('under dual control the second principal decides', async () => {
 test('a second decision is refused while the first is being recorded', async () => {
   const written = Promise.withResolvers<Decided>()
   const { handle, rig } = await open(() => written.promise)
-  const first = handle.executeUpdate(approve, { args: [person('Ada')] })
+  const first = handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person('Ada')) })
   await until(() => rig.calls.length === 1)
-  for (const update of [approve, decline]) {
-    const cause = await refusalOf(handle.executeUpdate(update, { args: [person('Bob')] }))
+  for (const [update, action] of [
+    [approve, 'APPROVE'],
+    [decline, 'DECLINE'],
+  ] as const) {
+    const cause = await refusalOf(handle.executeUpdate(update, { args: told(handle, action, person('Bob')) }))
     expect(cause).toMatchObject({ type: 'INVALID_STATE' })
   }
   written.resolve({ status: 'APPROVED', orderId: null })
@@ -137,9 +159,11 @@ test('a decision that the records refuse fails with its code, and the request st
     refuse = false
     throw ApplicationFailure.nonRetryable('The end entity is archived.', 'ENTITY_ARCHIVED')
   })
-  const error = await refusalOf(handle.executeUpdate(approve, { args: [person('Ada')] }))
+  const error = await refusalOf(handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person('Ada')) }))
   expect(error?.cause).toMatchObject({ type: 'ENTITY_ARCHIVED' })
-  expect(await handle.executeUpdate(approve, { args: [person('Bob')] })).toMatchObject({ status: 'APPROVED' })
+  expect(await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person('Bob')) })).toMatchObject({
+    status: 'APPROVED',
+  })
 })
 
 test('a decision outlives failures of the database', async () => {
@@ -148,18 +172,22 @@ test('a decision outlives failures of the database', async () => {
     if (failures-- > 0) throw new Error('no connection')
     return approved(input)
   })
-  expect(await handle.executeUpdate(approve, { args: [person()] })).toMatchObject({ status: 'APPROVED' })
+  expect(await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person()) })).toMatchObject({
+    status: 'APPROVED',
+  })
   expect(rig.calls).toHaveLength(4)
 })
 
 test('after its run has ended a request is decided by a new run, and a decided one is refused', async () => {
   const { handle, certRequestId, rig } = await open(approved)
-  await handle.executeUpdate(approve, { args: [person('Ada')] })
+  await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person('Ada')) })
   await handle.result()
-  await expect(handle.executeUpdate(approve, { args: [person('Bob')] })).rejects.toBeInstanceOf(WorkflowNotFoundError)
+  await expect(handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person('Bob')) })).rejects.toBeInstanceOf(
+    WorkflowNotFoundError,
+  )
   const again = (state: RequestState) =>
     rig.client.workflow.executeUpdateWithStart(approve, {
-      args: [person('Bob')],
+      args: told(handle, 'APPROVE', person('Bob')),
       startWorkflowOperation: new WithStartWorkflowOperation<typeof certRequest>('certRequest', {
         workflowId: handle.workflowId,
         taskQueue: rig.taskQueue,
@@ -201,13 +229,41 @@ test('the decision reaches the order that waits for it', async () => {
     taskQueue,
     args: [{ certRequestId, state: pendingState, waitDays: 90 }],
   })
-  expect(await handle.executeUpdate(approve, { args: [person()] })).toEqual({ status: 'APPROVED', orderId })
+  expect(await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person()) })).toEqual({
+    status: 'APPROVED',
+    orderId,
+  })
   expect(await order.result()).toBe('COMPLETED')
   expect(running.of('issueDecided')).toMatchObject([{ input: { orderId, certRequestIds: [certRequestId] } }])
 })
 
+test('a message that means another request, another action or nothing at all is refused before it enters history', async () => {
+  const { handle, certRequestId, rig } = await open(approved)
+  const by = person()
+  const messages: [unknown, string][] = [
+    [{ ...by, certRequestId: randomUUID(), action: 'APPROVE' }, 'ACCESS_DENIED'],
+    [{ ...by, certRequestId, action: 'DECLINE' }, 'ACCESS_DENIED'],
+    [{ ...by, certRequestId }, 'ACCESS_DENIED'],
+    // As an API of version 0.1 sends it, which may still be running beside this worker.
+    [by, 'INVALID_STATE'],
+    [null, 'INVALID_STATE'],
+    ['text', 'INVALID_STATE'],
+  ]
+  for (const [message, code] of messages) {
+    const cause = await refusalOf(handle.executeUpdate('approve', { args: [message] }))
+    expect(cause).toMatchObject({ type: code, nonRetryable: true })
+  }
+  expect(await eventTypes(handle)).not.toContain('workflowExecutionUpdateAcceptedEventAttributes')
+  expect(rig.calls).toEqual([])
+  expect(await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', by) })).toMatchObject({
+    status: 'APPROVED',
+  })
+})
+
 test('a decision stands although its order is not running', async () => {
   const { handle } = await open(async () => ({ status: 'APPROVED', orderId: orderWorkflowId(randomUUID()) }))
-  expect(await handle.executeUpdate(approve, { args: [person()] })).toMatchObject({ status: 'APPROVED' })
+  expect(await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person()) })).toMatchObject({
+    status: 'APPROVED',
+  })
   expect(await handle.result()).toBe('APPROVED')
 })

@@ -14,7 +14,7 @@ import { bundleWorkflows } from '../../worker/worker.ts'
 import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
 import { approve, decline, requestsChanged } from '../../workflows/messages.ts'
 import { historyToText } from './history-json.ts'
-import { pendingState, person, serverAt, startRig, until, type Place, type Rig } from './rig.ts'
+import { pendingState, person, serverAt, startRig, told, until, type Place, type Rig } from './rig.ts'
 
 const version = process.argv[2]
 if (!version) throw new Error('Say which version these histories are of, such as 1.')
@@ -43,23 +43,23 @@ const startOrder = ({ client, taskQueue }: Rig) => {
 /** Dual control, one decision that the records refuse, and an order that hears of the second approval. */
 const approval = async (rig: Rig, orderId: string): Promise<void> => {
   const handle = await startRequest(rig, { ...pendingState, dualControl: true })
-  await handle.executeUpdate(approve, { args: [person('Refused')] }).catch(() => undefined)
-  await handle.executeUpdate(approve, { args: [person('Ada')] })
-  await handle.executeUpdate(approve, { args: [person(orderId)] })
+  await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person('Refused')) }).catch(() => undefined)
+  await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person('Ada')) })
+  await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person(orderId)) })
   await handle.result()
   await keep(rig, handle, 'certRequest.approved')
 }
 
 const refusal = async (rig: Rig): Promise<void> => {
   const handle = await startRequest(rig)
-  await handle.executeUpdate(decline, { args: [person('Decliner')] })
+  await handle.executeUpdate(decline, { args: told(handle, 'DECLINE', person('Decliner')) })
   await handle.result()
   await keep(rig, handle, 'certRequest.declined')
 }
 
 const waiting = async (rig: Rig): Promise<void> => {
   const handle = await startRequest(rig, { ...pendingState, dualControl: true })
-  await handle.executeUpdate(approve, { args: [person('Ada')] })
+  await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person('Ada')) })
   await keep(rig, handle, 'certRequest.waiting')
   await handle.terminate()
 }

@@ -6,8 +6,11 @@ import type { Activities } from '../../activities/index.ts'
 import { temporalNamespace } from '../../embedded/servers/temporal.ts'
 import { createDataConverter } from '../../worker/payload-codec.ts'
 import { createWorker } from '../../worker/worker.ts'
+import type { CertRequestAction } from '../../domain/enums.ts'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import type { Principal } from '../../domain/principal.ts'
+import { certRequestWorkflowId } from '../../workflows/ids.ts'
+import type { Verdict } from '../../workflows/messages.ts'
 import { testPayloadKeys } from '../support/service.ts'
 
 /** The data converter of all test runs. */
@@ -103,6 +106,13 @@ export const pendingState: RequestState = {
 
 /** Somebody. */
 export const person = (name = 'Ada'): Principal => ({ id: randomUUID(), type: 'USER', name })
+
+/** What somebody decides on the request of a run, as the API tells it. */
+export const told = (
+  { workflowId }: { readonly workflowId: string },
+  action: CertRequestAction,
+  by: Principal = person(),
+): [Verdict] => [{ ...by, certRequestId: workflowId.slice(certRequestWorkflowId('').length), action }]
 
 /** Looks again and again until the condition holds. */
 export const until = async (condition: () => boolean | Promise<boolean>, seconds = 60): Promise<void> => {

@@ -1,6 +1,6 @@
 // What the Temporal server keeps: the whole life of certificates, read back from the histories of all its runs.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { certRequestWorkflowId, issueWorkflowId } from '../../workflows/ids.ts'
+import { certRequestWorkflowId, issueWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
 import { until } from '../support/issuing.ts'
 import { makeScene, startService, type Service } from '../support/service.ts'
 import { historyToText } from './history-json.ts'
@@ -69,8 +69,14 @@ beforeAll(async () => {
   const { taskQueue } = await service.client.workflow.getHandle(issueWorkflowId(requestId)).describe()
   const provider = await service.builtInCa()
   const start = { taskQueue, args: [provider.id] }
-  await service.client.workflow.execute('checkProvider', { workflowId: `check-${provider.id}`, ...start })
-  await service.client.workflow.execute('prepareProvider', { workflowId: `prepare-${provider.id}`, ...start })
+  await service.client.workflow.execute('checkProvider', {
+    workflowId: providerWorkflowId('check', provider.id),
+    ...start,
+  })
+  await service.client.workflow.execute('prepareProvider', {
+    workflowId: providerWorkflowId('prepare', provider.id),
+    ...start,
+  })
   await service.client.workflow.execute('reconcile', { workflowId: `reconcile-${provider.id}`, taskQueue })
 
   const pkcs8 = Buffer.from(key.pemPrivateKey.replace(/-----.*?-----|\s/g, ''), 'base64')
@@ -118,7 +124,7 @@ test('every payload is encrypted, but for the search attributes', () => {
 })
 
 test('failure texts are encrypted as well', async () => {
-  const workflowId = `failing-${names.requestId}`
+  const workflowId = providerWorkflowId('check', 'no-uuid')
   const { taskQueue } = await service.client.workflow.getHandle(issueWorkflowId(names.requestId)).describe()
   const handle = await service.client.workflow.start('checkProvider', { workflowId, taskQueue, args: ['no-uuid'] })
   await expect(handle.result()).rejects.toThrow()

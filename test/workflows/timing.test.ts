@@ -12,7 +12,7 @@ import { certRequestWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
 import { approve, searchAttributes } from '../../workflows/messages.ts'
 import type { orderCertificates } from '../../workflows/order-certificates.ts'
 import { stack } from '../support/stack.ts'
-import { dataConverter, pendingState, person, quiet, startRig, until, type Place, type Rig } from './rig.ts'
+import { dataConverter, pendingState, person, quiet, startRig, told, until, type Place, type Rig } from './rig.ts'
 
 const keyword = 2 // INDEXED_VALUE_TYPE_KEYWORD
 const day = 24 * 3_600_000
@@ -128,7 +128,7 @@ test('the run of a request ends when its time is over, and the request can still
 
   const principal = person()
   const outcome = await client.workflow.executeUpdateWithStart(approve, {
-    args: [principal],
+    args: told({ workflowId }, 'APPROVE', principal),
     startWorkflowOperation: new WithStartWorkflowOperation<typeof certRequest>('certRequest', {
       workflowId,
       taskQueue,
@@ -137,6 +137,7 @@ test('the run of a request ends when its time is over, and the request can still
     }),
   })
   expect(outcome).toEqual({ status: 'APPROVED', orderId: null })
-  expect(calls).toEqual([{ name: 'recordDecision', input: { certRequestId, action: 'APPROVE', principal } }])
+  const input = { certRequestId, action: 'APPROVE', principal, decisionId: expect.any(String) }
+  expect(calls).toEqual([{ name: 'recordDecision', input }])
   expect(await client.workflow.getHandle(workflowId).result()).toBe('APPROVED')
 })

@@ -4,7 +4,7 @@ import type { CertRequestAction } from '../../../domain/enums.ts'
 import { decided } from '../../../domain/lifecycle.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import type { Settings } from '../../../storage/settings.ts'
-import { approve, decline } from '../../../workflows/messages.ts'
+import { approve, decline, type Verdict } from '../../../workflows/messages.ts'
 import { certRequestRun } from '../../../workflows/starts.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { operation } from '../../kernel/operation.ts'
@@ -26,7 +26,8 @@ const decide = async (action: CertRequestAction, { target, caller, em, temporal,
   decided(target.state, action, caller.id)
   const { id, type, name } = caller
   const start = certRequestRun(target, await settings.integer('order.max-wait-days'))
-  const outcome = await temporal.updateWithStart(updates[action], { args: [{ id, type, name }], start })
+  const told: Verdict = { id, type, name, certRequestId: target.id, action }
+  const outcome = await temporal.updateWithStart(updates[action], { args: [told], start })
   if (outcome === PENDING) throw new Error(`The decision on ${target.id} was sent, but no worker has recorded it yet.`)
   await em.refresh(target)
   return { target, orderId: outcome.orderId }
