@@ -10,7 +10,7 @@ import * as read from './extension-reader.ts'
 import { lint } from './lint.ts'
 import { commonNameOf, readName } from '../names/name.ts'
 import { formatName } from '../names/name-text.ts'
-import { decodePem } from '../pem.ts'
+import { findObject } from '../pem.ts'
 import { findPublicKeyDescription, type PublicKeyDescription } from '../keys/public-key.ts'
 import { isSignedBy, readSigned, signDer } from './signed.ts'
 import { buildTbs, type Issuer, readTbs, type TbsFields, type TbsInput } from './tbs-certificate.ts'
@@ -65,7 +65,7 @@ export const generateSerialNumber = (): string => {
   return serial === '0' ? generateSerialNumber() : serial
 }
 
-const serialText = (octets: Buffer) => octets.toString('hex').replace(/^0+(?=.)/, '')
+const serialText = (octets: Buffer) => octets.toString('hex').replace(/^0+(.)/, '$1')
 
 /** Signs a DER TBSCertificate in the libuv pool; the caller keeps the KeyObject, as importing one is slow. */
 export const signTbs = (tbs: Buffer, issuerKey: KeyObject): Promise<Buffer> => signDer(tbs, issuerKey)
@@ -147,10 +147,8 @@ export const parseCertificate = (der: Buffer): CertificateDescription => {
 }
 
 /** Describes the first certificate of PEM text (or bare base64); Failure INVALID_CERTIFICATE. */
-export const parseCertificatePem = (pem: string): CertificateDescription => {
-  const block = decodePem(pem).find(({ label }) => label === '' || label.endsWith('CERTIFICATE'))
-  return parseCertificate(block?.der ?? Buffer.alloc(0))
-}
+export const parseCertificatePem = (pem: string): CertificateDescription =>
+  parseCertificate(findObject('CERTIFICATE', pem) ?? Buffer.alloc(0))
 
 /** The validity of a described certificate. */
 export const validityOf = ({ validNotBefore, validNotAfter }: CertificateDescription): Validity => ({

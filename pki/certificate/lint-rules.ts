@@ -1,5 +1,5 @@
 // The rules that every certificate keeps, each one small function beside its clause.
-import { isDomain } from '../../domain/address.ts'
+import { canonicalEmail, isDomain } from '../../domain/address.ts'
 import { tags } from '../asn1/der.ts'
 import { type DerValue, readDer, readOid, readSequence } from '../asn1/der-reader.ts'
 import * as read from './extension-reader.ts'
@@ -70,12 +70,10 @@ const hasRightSanCriticality: Rule = ({ subject, extensions }) => {
   return san === undefined || san.critical === isEmptyName(subject)
 }
 
-const isMailAddress = (text: string) => text.length <= 254 && /^[\u0021-\u007e]+@[\u0021-\u007e]+$/.test(text)
-
 const legalGeneralNames: Readonly<Record<number, (content: Buffer) => boolean>> = {
   [generalNameTags.dns]: content => isDomain(content.toString('latin1')),
   [generalNameTags.ip]: content => content.length === 4 || content.length === 16,
-  [generalNameTags.email]: content => isMailAddress(content.toString('latin1')),
+  [generalNameTags.email]: content => canonicalEmail(content.toString('latin1')) !== null,
 }
 
 const hasLegalSans: Rule = ({ extensions }) => {
