@@ -171,7 +171,7 @@ const pkcs10Names: Check = ({ key, endEntity }) => {
     refuse(
       'PKCS10_MISMATCH',
       undefined,
-      odds.map(({ property, message }) => ({ field: property, message })),
+      odds.map(({ property, message }) => ({ field: property ?? 'pkcs10ReqBase64', message })),
     )
 }
 

@@ -75,6 +75,7 @@ const noNames: Pkcs10Names = {
   emails: [],
   domains: [],
   ips: [],
+  unread: [],
 }
 const throwing = (code: ApiError) => () => {
   throw new Failure(code)

@@ -130,7 +130,7 @@ export const ExaminePkcs10RequestResponseDto = dto('ExaminePkcs10RequestResponse
   namedCurve: nullable(z.string()),
   mismatches: z.array(
     z.object({
-      property: EndEntityPropertyValue,
+      property: nullable(EndEntityPropertyValue),
       expected: nullable(z.string()),
       actual: nullable(z.string()),
       message: z.string(),

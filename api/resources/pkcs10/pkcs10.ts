@@ -94,5 +94,6 @@ export const extractEndEntityInfoFromPemEncodedPkcs10 = operation('POST /public/
   example: { body: { pkcs10Pem: encodePem('CERTIFICATE REQUEST', Buffer.from(examplePkcs10, 'base64')) } },
   returns: [200, ExtractEndEntityInfoFromPkcs10ResponseDto],
   fails: [415, 422],
-  handle: ({ body: { pkcs10Pem } }) => subjectDataOf(checkPkcs10(findObject('CERTIFICATE REQUEST', pkcs10Pem) ?? Buffer.alloc(0))),
+  handle: ({ body: { pkcs10Pem } }) =>
+    subjectDataOf(checkPkcs10(findObject('CERTIFICATE REQUEST', pkcs10Pem) ?? Buffer.alloc(0))),
 })
