@@ -1,6 +1,6 @@
 // The search of end entities (contract 6.6 EndEntitySearchRequestDto).
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
-import { endEntityViolations } from '../../domain/end-entity-rules.ts'
+import { endEntityViolations, type Held } from '../../domain/end-entity-rules.ts'
 import type { Page, PageRequest } from '../../domain/search.ts'
 import { anyOf } from './among.ts'
 import { EndEntity } from '../rows/end-entity.ts'
@@ -15,6 +15,8 @@ export interface EndEntityQuery {
   readonly endEntityIds: readonly string[] | null
   /** Only those that satisfy the strategy and rules of this policy. */
   readonly policy: Policy | undefined
+  /** What certificates of that policy hold of an end entity. */
+  readonly held?: Held
   /** Only those without a password for this policy. */
   readonly passwordPolicy: Policy | undefined
   readonly archived: boolean
@@ -36,10 +38,10 @@ const ruledFields = [
 ] as const
 
 /** A condition that keeps the end entities of a policy's realm that satisfy its strategy and rules. */
-const satisfying = async (em: EntityManager, policy: Policy): Promise<RawQueryFragment> => {
+const satisfying = async (em: EntityManager, policy: Policy, held?: Held): Promise<RawQueryFragment> => {
   const { realmId } = policy
   const all = await em.find(EndEntity, { realmId }, { fields: ruledFields, disableIdentityMap: true })
-  const fit = all.filter(endEntity => endEntityViolations(policy, endEntity).length === 0)
+  const fit = all.filter(endEntity => endEntityViolations(policy, endEntity, held).length === 0)
   return amongIds(fit.map(({ id }) => id))
 }
 
@@ -61,7 +63,7 @@ export const findEndEntities = async (
     and: [
       query.endEntityIds ? amongIds(query.endEntityIds) : undefined,
       text ? anyOf([foundInText(text), rowWithId(text)]) : undefined,
-      policy && (await satisfying(em, policy)),
+      policy && (await satisfying(em, policy, query.held)),
       passwordPolicy && withoutPasswordFor(passwordPolicy),
       await readableRows(em, 'READ_END_ENTITY', { reader, columns }),
     ],

@@ -1,7 +1,7 @@
 // Policies: the rules on how certificates are created (contract 5.1, 6.6).
 import type { z } from 'zod'
 import { checkPolicy, defaultRenewalWindowDays, policyDefaults } from '../../../domain/policy-rules.ts'
-import { termsOf } from '../../../authority/providers/kinds.ts'
+import { termsIn } from '../../../authority/providers/kinds.ts'
 import { record } from '../../../storage/audit.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
@@ -21,8 +21,8 @@ import { change, create } from '../../kernel/writing.ts'
 type Given = z.output<typeof CreatePolicyRequestDto>
 
 /** The rows of a new policy: what was given, over the defaults that fit its provider. */
-const complete = (given: Given, provider: CertificateProvider) => {
-  const able = termsOf(provider, given.certificateProviderConfiguration).capabilities
+const complete = (given: Given, realm: Realm, provider: CertificateProvider) => {
+  const able = termsIn(realm, provider, given.certificateProviderConfiguration).capabilities
   const defaults = policyDefaults(able)
   const policy = {
     ...given,
@@ -56,7 +56,7 @@ export const createNewPolicy = operation('POST /policies', {
     await mustBeSigners(em, caller, { given: body })
     return create(em, caller, {
       entity: Policy,
-      data: complete(body, provider),
+      data: complete(body, realm, provider),
       what: `Policy ${body.name}`,
       realmId: realm.id,
       scope: 'POLICY',
@@ -98,7 +98,8 @@ export const updatePolicy = operation('PATCH /policies/:id', {
     await mustBeSigners(em, caller, { given: body, before: target })
     const own = provider ?? (await em.findOneOrFail(CertificateProvider, { id: target.certificateProviderId }))
     change(target, { ...body, renewalWindowDays: windowOf(target, body) })
-    checkPolicy(target, termsOf(own, target.certificateProviderConfiguration).capabilities)
+    const realm = await em.findOneOrFail(Realm, { id: target.realmId })
+    checkPolicy(target, termsIn(realm, own, target.certificateProviderConfiguration).capabilities)
     const { id, realmId, name } = target
     record(em, { type: 'ENTITY_UPDATED', objectId: id, realmId, what: `Policy ${name} updated` })
     await em.flush()
