@@ -22,7 +22,7 @@ import { EndEntity } from '../storage/rows/end-entity.ts'
 import { Policy } from '../storage/rows/policy.ts'
 import { Realm } from '../storage/rows/realm.ts'
 import type { Settings } from '../storage/settings.ts'
-import { termsOf } from './providers/kinds.ts'
+import { termsIn } from './providers/kinds.ts'
 import type { Terms } from './providers/provider.ts'
 
 /** What a request asks for: a stored one, or one that is about to be made. */
@@ -157,13 +157,13 @@ export const openCase = async (em: EntityManager, asked: Asked, view: CaseView):
   return one as OpenCase
 }
 
-const termsFor = ({ provider, asked: { policy } }: OpenCase): Terms =>
-  termsOf(provider, policy.certificateProviderConfiguration)
+const termsFor = ({ realm, provider, asked: { policy } }: OpenCase): Terms =>
+  termsIn(realm, provider, policy.certificateProviderConfiguration)
 
 /** Refuses a policy whose template its provider no longer has: INVALID_POLICY_CONFIGURATION, TEMPLATE_NOT_FOUND. */
 export const checkTemplate = async (em: EntityManager, policy: Policy): Promise<void> => {
   const provider = await em.findOneOrFail(CertificateProvider, policy.certificateProviderId)
-  termsOf(provider, policy.certificateProviderConfiguration)
+  termsIn(await em.findOneOrFail(Realm, policy.realmId), provider, policy.certificateProviderConfiguration)
 }
 
 /** The kind of key that the service is to make for a SERVER_GEN request. */

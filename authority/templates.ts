@@ -3,7 +3,8 @@
 import type { CryptoAlgorithm } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
 import { everything, withinTemplate, type Capabilities } from '../domain/policy-rules.ts'
-import { mergeTemplates, type Template, type TemplateConfiguration } from '../pki/certificate/templates.ts'
+import { mergeTemplates, type TemplateConfiguration } from '../pki/certificate/template-configuration.ts'
+import type { Template } from '../pki/certificate/templates.ts'
 import { membersOf, unstorableMember, type Members } from './json-document.ts'
 
 /** The part of a LOCAL provider that its templates come from. */

@@ -208,21 +208,35 @@ export const ruleViolations = (rules: readonly EndEntityRule[], subject: Subject
     return breaches(rule, values[property](subject, genericKey)).map(text => ({ property, message: about + text }))
   })
 
-/** Every breach of strategy and rules of a policy. */
+/** What a certificate will hold of an end entity: its fields, and the names that a template makes of them. */
+export type Held = <S extends SubjectData>(subject: S) => S
+
+/** What a certificate holds where no template makes names of other fields. */
+export const asItIs: Held = subject => subject
+
+/**
+ * Every breach of strategy and rules of a policy. The strategy looks at the end entity itself, the rules at what the
+ * certificate will hold of it.
+ */
 export const endEntityViolations = (
   {
     endEntityStrategy,
     endEntityRules,
   }: { endEntityStrategy: EndEntityStrategy; endEntityRules: readonly EndEntityRule[] },
   subject: SubjectData,
+  held: Held = asItIs,
 ): Violation[] => {
   const missing = strategyViolation(endEntityStrategy, subject)
-  return [...(missing ? [missing] : []), ...ruleViolations(endEntityRules, subject)]
+  return [...(missing ? [missing] : []), ...ruleViolations(endEntityRules, held(subject))]
 }
 
 /** Throws END_ENTITY_RULE_VIOLATION, its message naming every property at fault, unless strategy and rules are kept. */
-export const mustSatisfy = (policy: Parameters<typeof endEntityViolations>[0], subject: SubjectData): void => {
-  const violations = endEntityViolations(policy, subject)
+export const mustSatisfy = (
+  policy: Parameters<typeof endEntityViolations>[0],
+  subject: SubjectData,
+  held: Held = asItIs,
+): void => {
+  const violations = endEntityViolations(policy, subject, held)
   if (violations.length === 0) return
   const told = violations.map(({ property, message }) => `${property}: ${message}`).join('; ')
   throw new Failure(

@@ -12,7 +12,11 @@ export interface Pkcs10Names {
   readonly emails: readonly string[]
   readonly domains: readonly string[]
   readonly ips: readonly string[]
+  /** What might hold a name that is not seen, one sentence each. */
+  readonly unread: readonly string[]
 }
+
+type Compared = Exclude<keyof Pkcs10Names, 'unread'>
 
 interface Counterpart {
   readonly property: EndEntityProperty
@@ -24,7 +28,7 @@ interface Counterpart {
 const hostName = ({ commonName }: EndEntityFields): string | null =>
   commonName !== null && canonicalDomain(commonName) !== null ? commonName : null
 
-const counterparts: Readonly<Record<keyof Pkcs10Names, Counterpart>> = {
+const counterparts: Readonly<Record<Compared, Counterpart>> = {
   commonNames: { property: 'COMMON_NAME', of: ({ commonName }) => [commonName] },
   organizations: { property: 'ORGANIZATION', of: ({ organization }) => [organization] },
   organizationalUnits: { property: 'ORGANIZATIONAL_UNIT', of: ({ organizationalUnit }) => [organizationalUnit] },
@@ -34,25 +38,34 @@ const counterparts: Readonly<Record<keyof Pkcs10Names, Counterpart>> = {
   ips: { property: 'IP', of: ({ ips }) => ips },
 }
 
-/** A name of a PKCS#10 request that is not one of its end entity. */
+/** A name of a PKCS#10 request that is not one of its end entity, or something that may hide one. */
 export interface Mismatch {
-  readonly property: EndEntityProperty
+  /** Null for what cannot be read. */
+  readonly property: EndEntityProperty | null
   /** What the end entity has instead, several names behind commas; null where it has none. */
   readonly expected: string | null
-  readonly actual: string
+  readonly actual: string | null
   readonly message: string
 }
 
+/** The most mismatches that are told: a request holds thousands of names, and each is told beside those expected. */
+const mostTold = 20
+
 const fold = (text: string): string => text.trim().toLowerCase()
 
-/** The names that are not those of the end entity, without case; missing ones are fine. */
-export const namesAtOdds = (names: Pkcs10Names, endEntity: EndEntityFields): Mismatch[] =>
-  (Object.keys(counterparts) as (keyof Pkcs10Names)[]).flatMap(kind => {
-    const { property, of } = counterparts[kind]
-    const own = of(endEntity).filter(name => name !== null)
-    const folded = new Set(own.map(fold))
-    const expected = own.length > 0 ? own.join(', ') : null
-    return names[kind]
-      .filter(name => !folded.has(fold(name)))
-      .map(actual => ({ property, expected, actual, message: `${actual} is not a name of the end entity` }))
-  })
+const oddsOf = (kind: Compared, names: Pkcs10Names, endEntity: EndEntityFields): Mismatch[] => {
+  const { property, of } = counterparts[kind]
+  const own = of(endEntity).filter(name => name !== null)
+  const folded = new Set(own.map(fold))
+  const expected = own.length > 0 ? own.join(', ') : null
+  return names[kind]
+    .filter(name => !folded.has(fold(name)))
+    .map(actual => ({ property, expected, actual, message: `${actual} is not a name of the end entity` }))
+}
+
+/** The first names that are not those of the end entity, without case; missing ones are fine, unread ones are not. */
+export const namesAtOdds = (names: Pkcs10Names, endEntity: EndEntityFields): Mismatch[] => {
+  const unread = names.unread.map(message => ({ property: null, expected: null, actual: null, message }))
+  const odds = (Object.keys(counterparts) as Compared[]).flatMap(kind => oddsOf(kind, names, endEntity))
+  return [...unread, ...odds].slice(0, mostTold)
+}

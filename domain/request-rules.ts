@@ -1,5 +1,5 @@
 // THE twelve checks of a certificate request, at creation and again at issue, in their order (contract 5.4).
-import { endEntityViolations, type EndEntityFields } from './end-entity-rules.ts'
+import { endEntityViolations, type EndEntityFields, type Held } from './end-entity-rules.ts'
 import type { EndEntityStrategy, KeyPairMode, ValidFor } from './enums.ts'
 import { Failure } from './failure.ts'
 import { checkCryptoRestrictions, factsOf, keySpecOf, type KeyFacts } from './key-rules.ts'
@@ -65,7 +65,11 @@ export interface RequestCase {
     readonly forRaCertificate?: boolean
   }
   readonly key: KeySource
-  readonly template: { needs(subject: EndEntityFields, key: KeyFacts): readonly TemplateNeed[] }
+  readonly template: {
+    needs(subject: EndEntityFields, key: KeyFacts): readonly TemplateNeed[]
+    /** What the certificate will hold of the end entity: the rules are judged on that. */
+    readonly held: Held
+  }
   /** What the provider can do; absent: everything. */
   readonly capabilities?: Capabilities
   /** Whether mail works; null at issue, when nobody asks any more. */
@@ -149,8 +153,8 @@ const keyStrength: Check = ({ key, keyCompromised }) => {
   if (keyCompromised) refuse('WEAK_KEY', 'A certificate of this key was revoked because the key is known to others.')
 }
 
-const endEntityRules: Check = ({ policy, endEntity }) => {
-  const violations = endEntityViolations(policy, endEntity)
+const endEntityRules: Check = ({ policy, endEntity, template }) => {
+  const violations = endEntityViolations(policy, endEntity, template.held)
   if (violations.length > 0)
     refuse(
       'END_ENTITY_RULE_VIOLATION',
@@ -159,7 +163,8 @@ const endEntityRules: Check = ({ policy, endEntity }) => {
     )
 }
 
-const wildcards: Check = ({ policy, endEntity: { domains, commonName } }) => {
+const wildcards: Check = ({ policy, endEntity, template }) => {
+  const { domains, commonName } = template.held(endEntity)
   const names = commonName === null ? domains : [...domains, commonName]
   if (!policy.wildcardAllowed && names.some(name => name.startsWith('*.'))) refuse('WILDCARD_NOT_ALLOWED')
 }
@@ -171,7 +176,7 @@ const pkcs10Names: Check = ({ key, endEntity }) => {
     refuse(
       'PKCS10_MISMATCH',
       undefined,
-      odds.map(({ property, message }) => ({ field: property, message })),
+      odds.map(({ property, message }) => ({ field: property ?? 'pkcs10ReqBase64', message })),
     )
 }
 

@@ -1,4 +1,4 @@
-// PEM (RFC 7468) and base64 (RFC 4648) text.
+// PEM (RFC 7468) and base64 (RFC 4648) text: the one reader for all input. Time is linear in the text, whatever it holds.
 
 /** The labels of RFC 7468 that the platform writes. */
 export type PemLabel = 'CERTIFICATE' | 'CERTIFICATE REQUEST' | 'PRIVATE KEY' | 'PUBLIC KEY' | 'X509 CRL' | 'CMS'
@@ -22,6 +22,19 @@ export const encodePem = (label: PemLabel, der: Uint8Array): string => {
 export const encodePemChain = (label: PemLabel, ders: readonly Uint8Array[]): string =>
   ders.map(der => encodePem(label, der)).join('')
 
+/** The objects that are read from text, with the labels that carry each (RFC 7468 5.1, 7; RFC 2986 in older tools). */
+const labelsOf = {
+  CERTIFICATE: ['CERTIFICATE', 'X509 CERTIFICATE', 'X.509 CERTIFICATE'],
+  'CERTIFICATE REQUEST': ['CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST'],
+  'PUBLIC KEY': ['PUBLIC KEY'],
+} as const satisfies Partial<Record<PemLabel, readonly string[]>>
+
+/** The longest text of one object: base64 of the longest that is read, with twice the white space that anybody writes. */
+export const longestText = 200_000
+
+/** A kind of object that is read from text, by its label. */
+export type PemKind = keyof typeof labelsOf
+
 // No groups: their backtracking would overflow the stack within the body limit.
 const alphabet = /^[A-Za-z0-9+/]*={0,2}$/
 
@@ -31,22 +44,29 @@ export const findBase64 = (text: string): Buffer | null => {
   return compact.length % 4 === 0 && alphabet.test(compact) ? Buffer.from(compact, 'base64') : null
 }
 
-const armour = /-----(?:BEGIN|END) [A-Z0-9 #]+-----/g
-
-/** The text without the lines that frame PEM blocks (RFC 7468 2). */
-export const withoutArmour = (text: string): string => text.replace(armour, '')
-
-const begin = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g
+// A label without hyphens; none of the registered ones has any.
+const begin = /-----BEGIN ([ !-,.-~]{1,64})-----/g
 
 // RFC 1421 headers ("Proc-Type: …") may stand before the body.
-const withoutHeaders = (body: string) => body.replace(/^[^\n:]*:[^\n]*$/gm, '')
+const withoutHeaders = (body: string): string =>
+  body.includes(':')
+    ? body
+        .split(/[\r\n]/)
+        .filter(line => !line.includes(':'))
+        .join('\n')
+    : body
+
+const noOctets = Buffer.alloc(0)
 
 const bareBlock = (text: string): PemBlock[] => {
   const der = findBase64(text)
   return der && der.length > 0 ? [{ label: '', der }] : []
 }
 
-/** All blocks of the text in their order; tolerates white space, CRLF and text around the blocks, and bare base64. */
+/**
+ * All blocks of the text in their order; tolerates white space, CRLF and text around the blocks (RFC 7468 2), and bare
+ * base64. A block without its END line before the next one has no octets.
+ */
 export const decodePem = (text: string): PemBlock[] => {
   const starts = [...text.matchAll(begin)]
   if (starts.length === 0) return bareBlock(text)
@@ -55,8 +75,18 @@ export const decodePem = (text: string): PemBlock[] => {
     const rest = text.slice(start.index + start[0].length, starts[index + 1]?.index)
     const end = rest.indexOf(`-----END ${label}-----`)
     const der = end < 0 ? null : findBase64(withoutHeaders(rest.slice(0, end)))
-    return { label, der: der ?? Buffer.alloc(0) }
+    return { label, der: der ?? noOctets }
   })
+}
+
+/** Whether a block may hold such an object: by its label, or as bare base64 without any. */
+export const mayHold = (kind: PemKind, { label }: PemBlock): boolean =>
+  label === '' || labelsOf[kind].some(known => known === label)
+
+/** The octets of the first object of the kind, in PEM with anything around it or in bare base64; null without any. */
+export const findObject = (kind: PemKind, text: string): Buffer | null => {
+  const der = decodePem(text).find(block => mayHold(kind, block))?.der
+  return der && der.length > 0 ? der : null
 }
 
 /** Whether the text has more blocks than a maximum; nothing is decoded. */

@@ -2,27 +2,23 @@
 import { createPrivateKey } from 'node:crypto'
 import type { SubjectAlternativeName } from '../domain/address.ts'
 import { Failure } from '../domain/failure.ts'
-import { findSignatureAlgorithm } from './keys/algorithms.ts'
 import { context, integer, oid, printableString, sequence, setOf, utf8String } from './asn1/der.ts'
-import {
-  DerError,
-  type DerValue,
-  expectTag,
-  findText,
-  readInteger,
-  readOid,
-  readSequence,
-  readSet,
-} from './asn1/der-reader.ts'
-import { readSubjectAlternativeNames } from './certificate/extension-reader.ts'
+import { DerError, readInteger, readSequence } from './asn1/der-reader.ts'
 import { subjectAlternativeName } from './certificate/extensions.ts'
+import { checkSignature, readSigned, signatureName, signDer } from './certificate/signed.ts'
 import type { KeyPair } from './keys/key-pair.ts'
+import { describePublicKey } from './keys/public-key.ts'
 import { encodeName, type Name, readName, type SubjectNameData, subjectName } from './names/name.ts'
 import { formatName } from './names/name-text.ts'
 import { type SubjectNames, subjectNamesOf } from './names/subject-data.ts'
-import { readPublicKeyParts } from './keys/public-key.ts'
-import { isSignedBy, readSigned, signDer } from './certificate/signed.ts'
-import { readExtension } from './certificate/tbs-certificate.ts'
+import {
+  attributeOids,
+  readAttributes,
+  readChallengePassword,
+  readRequestedExtensions,
+  readRequestedNames,
+  unreadNames,
+} from './pkcs10-attributes.ts'
 
 /** A request described; `der` is its DER and `publicKeySpki` its DER SubjectPublicKeyInfo. */
 export interface Pkcs10Description {
@@ -35,66 +31,34 @@ export interface Pkcs10Description {
   /** The public name (such as SHA256_WITH_RSA), or the OID where it has none. */
   readonly signatureAlgorithm: string
   readonly signatureValid: boolean
+  /** Whether the signature algorithm is one that can be checked here at all. */
+  readonly signatureChecked: boolean
+  /** What might hold a name that is not seen, one sentence each: such a request is refused (contract 5.4 step 9). */
+  readonly unread: readonly string[]
   readonly hasChallengePassword: boolean
   /** A secret: never in an answer, a log or a workflow. */
   readonly challengePassword: string | null
 }
 
-const attributeOids = {
-  challengePassword: '1.2.840.113549.1.9.7',
-  extensionRequest: '1.2.840.113549.1.9.14',
-  microsoftExtensionRequest: '1.3.6.1.4.1.311.2.1.14',
-} as const
-
-interface Attribute {
-  readonly oid: string
-  readonly values: readonly DerValue[]
-}
-
-const readAttribute = (value: DerValue): Attribute => {
-  const [type, values, ...rest] = readSequence(value)
-  if (rest.length > 0) throw new DerError('An attribute is malformed')
-  return { oid: readOid(type), values: readSet(values) }
-}
-
-// Some programs leave the attributes out although RFC 2986 4.1 wants at least the empty set.
-const readAttributes = (optional: readonly DerValue[]): Attribute[] => {
-  const [attributes, ...rest] = optional
-  if (rest.length > 0) throw new DerError('The request has additional members')
-  return attributes ? expectTag(attributes, 0xa0).children.map(readAttribute) : []
-}
-
-const readChallengePassword = (attributes: readonly Attribute[]): string | null => {
-  const [value] = attributes.find(({ oid }) => oid === attributeOids.challengePassword)?.values ?? []
-  return value ? findText(value) : null
-}
-
-const readSans = (attributes: readonly Attribute[]): SubjectAlternativeName[] => {
-  const types: readonly string[] = [attributeOids.extensionRequest, attributeOids.microsoftExtensionRequest]
-  const [value] = attributes.find(({ oid }) => types.includes(oid))?.values ?? []
-  return value ? readSubjectAlternativeNames(readSequence(value).map(readExtension)) : []
-}
-
-/** Far above a request of any algorithm with 200 names; a reader of longer ones would be busy for seconds. */
-const maxOctets = 65_536
-
 const describe = (der: Buffer): Pkcs10Description => {
-  if (der.length > maxOctets) throw new DerError(`It has more than ${maxOctets} octets`)
   const signed = readSigned(der)
   const [version, subject, publicKey, ...optional] = readSequence(signed.contents)
   if (!subject || !publicKey || !readInteger(version).equals(Buffer.of(0))) throw new DerError('The version is not 1')
   const attributes = readAttributes(optional)
+  const extensions = readRequestedExtensions(attributes)
   const name = readName(subject)
-  readPublicKeyParts(publicKey)
+  const proven = checkSignature(signed, publicKey.raw)
   return {
     der,
     name,
     subject: subjectNamesOf(name),
     subjectDn: formatName(name),
-    sans: readSans(attributes),
+    sans: readRequestedNames(extensions),
     publicKeySpki: publicKey.raw,
-    signatureAlgorithm: findSignatureAlgorithm(signed.algorithmOid)?.name ?? signed.algorithmOid,
-    signatureValid: isSignedBy(signed, publicKey.raw),
+    signatureAlgorithm: signatureName(signed),
+    signatureValid: proven === true,
+    signatureChecked: proven !== null,
+    unread: unreadNames({ name, attributes, extensions }),
     hasChallengePassword: attributes.some(({ oid }) => oid === attributeOids.challengePassword),
     challengePassword: readChallengePassword(attributes),
   }
@@ -110,9 +74,16 @@ export const parsePkcs10 = (der: Buffer): Pkcs10Description => {
   }
 }
 
-/** The signature is right, which proves that the sender holds the key; else Failure INVALID_PKCS10. */
-export const mustBeProven = ({ signatureValid }: Pick<Pkcs10Description, 'signatureValid'>): void => {
-  if (!signatureValid) throw new Failure('INVALID_PKCS10', 'The signature of the PKCS#10 request is wrong')
+/**
+ * The signature is right, which proves that the sender holds the key; else Failure INVALID_PKCS10. A key that is none of
+ * ours is refused as such before (INVALID_PUBLIC_KEY, CRYPTO_RESTRICTION_VIOLATION): its signatures cannot be judged.
+ */
+export const mustBeProven = (request: Pkcs10Description): void => {
+  const { publicKeySpki, signatureValid, signatureChecked, signatureAlgorithm } = request
+  describePublicKey(publicKeySpki)
+  if (signatureValid) return
+  const reason = signatureChecked ? 'is wrong' : `cannot be checked: its algorithm is ${signatureAlgorithm}`
+  throw new Failure('INVALID_PKCS10', `The signature of the PKCS#10 request ${reason}`)
 }
 
 /** As parsePkcs10, and the signature must be right; Failure INVALID_PKCS10. */

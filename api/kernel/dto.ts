@@ -2,7 +2,7 @@
 // answer and is the OpenAPI component: therefore only checks and two-way codecs here, never one-way transforms.
 import { z } from 'zod'
 import { SecurityIdentityType, valuesOf, type Enumeration } from '../../domain/enums.ts'
-import { findBase64, withoutArmour } from '../../pki/pem.ts'
+import { findBase64, findObject, longestText, type PemKind } from '../../pki/pem.ts'
 
 /** The most ids that one list may hold unless stated (contract 1.2). */
 export const maxIds = 10_000
@@ -28,20 +28,31 @@ export const Timestamp = z.codec(z.iso.datetime({ offset: true }), z.date(), {
   encode: date => date.toISOString(),
 })
 
-/** Bytes: padded one-line Base64 out; white space and PEM armour are accepted in. */
-export const Base64 = z.codec(
-  z.string().meta({ contentEncoding: 'base64', example: 'MIIB' }),
-  z.custom<Uint8Array>(value => value instanceof Uint8Array),
-  {
-    decode: (text, context) => {
-      const octets = findBase64(withoutArmour(text))
-      if (octets) return octets
-      context.issues.push({ code: 'custom', input: text, message: 'must be Base64' })
-      return z.NEVER
+const bytesOf = (find: (text: string) => Buffer | null, message: string, text = z.string()) =>
+  z.codec(
+    text.meta({ contentEncoding: 'base64', example: 'MIIB' }),
+    z.custom<Uint8Array>(value => value instanceof Uint8Array),
+    {
+      decode: (text, context) => {
+        const octets = find(text)
+        if (octets) return octets
+        context.issues.push({ code: 'custom', input: text, message })
+        return z.NEVER
+      },
+      encode: bytes => Buffer.from(bytes).toString('base64'),
     },
-    encode: bytes => Buffer.from(bytes).toString('base64'),
-  },
-)
+  )
+
+/** Bytes: padded one-line Base64 out; white space is accepted in. */
+export const Base64 = bytesOf(findBase64, 'must be Base64')
+
+/** The DER of an object: as Base64, but PEM with its label and text around it are accepted in as well (RFC 7468 2). */
+export const Base64Of = (kind: PemKind) =>
+  bytesOf(
+    text => findObject(kind, text),
+    `must be Base64, or PEM from BEGIN ${kind} to END ${kind}`,
+    z.string().max(longestText),
+  )
 
 /** A required String: trimmed, 1 to `max` characters, no control characters. */
 export const Text = (max = 255) => line(max).min(1)

@@ -2,7 +2,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Validity } from '../../domain/validity.ts'
-import type { KeySpec } from '../../domain/key-rules.ts'
 import {
   generateSerialNumber,
   issueCertificate,
@@ -21,7 +20,7 @@ import { caColumns } from '../../storage/certificate-row.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import type { Seal } from '../../storage/seal.ts'
 import { sealPrivateKey } from '../signers.ts'
-import type { LocalConfiguration } from './local-configuration.ts'
+import { caKeySpec, type LocalConfiguration } from './local-configuration.ts'
 
 /** What a hierarchy is made of. */
 export interface HierarchyPlan {
@@ -39,13 +38,6 @@ interface MadeCa {
   readonly row: Ca
   readonly key: KeyObject
   readonly certificate: CertificateDescription
-}
-
-/** The kind of key that a configuration asks for. */
-const keySpecOf = ({ keyAlgorithm, keySize, curve }: LocalConfiguration): KeySpec => {
-  if (keyAlgorithm === 'RSA') return { cryptoAlgorithm: 'RSA', keySize }
-  if (keyAlgorithm === 'EC') return { cryptoAlgorithm: 'EC', ecNamedCurve: curve as never }
-  return { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: curve as never }
 }
 
 /** The largest `issue.backdate-seconds`: no certificate may begin before its CA does. */
@@ -73,7 +65,7 @@ interface CaPlan {
 }
 
 const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, parent }: CaPlan): Promise<MadeCa> => {
-  const keys = await generateKeyPair(keySpecOf(plan.configuration))
+  const keys = await generateKeyPair(caKeySpec(plan.configuration))
   const key = createPrivateKey({ key: keys.privateKeyPkcs8, format: 'der', type: 'pkcs8' })
   const subjectDer = encodeName(parseNameText(subjectDn))
   const input: TbsInput = {

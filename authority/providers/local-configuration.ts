@@ -10,9 +10,12 @@ import {
   type RsaKeySize,
 } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
-import { mergeTemplates } from '../../pki/certificate/templates.ts'
+import type { KeySpec } from '../../domain/key-rules.ts'
+import { mergeTemplates } from '../../pki/certificate/template-configuration.ts'
+import type { Template } from '../../pki/certificate/templates.ts'
 import { parseNameText } from '../../pki/names/name-text.ts'
 import type { Members } from '../json-document.ts'
+import { findImpossible } from './local-lint.ts'
 
 /** A complete LOCAL configuration; subject names are RFC 4514 text. */
 export interface LocalConfiguration {
@@ -32,13 +35,15 @@ export interface LocalConfiguration {
 
 const escaped = (text: string): string => text.replace(/[\\,+"<>;=]/g, '\\$&').replace(/^[ #]| $/g, '\\$&')
 
+const cut = (text: string, most: number): string => Array.from(text).slice(0, most).join('')
+
 const defaults = (name: string, keyAlgorithm: unknown): LocalConfiguration => ({
   hierarchy: 'ROOT_AND_ISSUING',
   keyAlgorithm: 'EC',
   keySize: 2048,
   curve: keyAlgorithm === 'EDDSA' ? 'ED25519' : 'SECP256R1',
-  rootSubjectDn: `CN=${escaped(name.slice(0, 56))} Root CA`,
-  issuingSubjectDn: `CN=${escaped(name.slice(0, 53))} Issuing CA`,
+  rootSubjectDn: `CN=${escaped(cut(name, 56))} Root CA`,
+  issuingSubjectDn: `CN=${escaped(cut(name, 53))} Issuing CA`,
   rootValidityYears: 20,
   issuingValidityYears: 10,
   crlValidityHours: 168,
@@ -94,6 +99,13 @@ export const completeLocal = (name: string, given: Members): LocalConfiguration 
   return whole
 }
 
+/** The kind of key that a configuration asks for. */
+export const caKeySpec = ({ keyAlgorithm, keySize, curve }: LocalConfiguration): KeySpec => {
+  if (keyAlgorithm === 'RSA') return { cryptoAlgorithm: 'RSA', keySize }
+  if (keyAlgorithm === 'EC') return { cryptoAlgorithm: 'EC', ecNamedCurve: curve as never }
+  return { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: curve as never }
+}
+
 const names = z.array(z.string().min(1)).optional()
 const LocalTemplate = z.strictObject({
   name: z.string().trim().min(1).max(255),
@@ -106,12 +118,12 @@ const LocalTemplate = z.strictObject({
 })
 const LocalTemplates = z.array(LocalTemplate)
 
-const checkTemplates = (templates: unknown): void => {
+const readTemplates = (templates: unknown): Template[] => {
   const read = LocalTemplates.safeParse(templates)
   if (!read.success) return refuse(`templates: ${z.prettifyError(read.error)}`, 'configuration.templates')
   const given = read.data.map(({ name }) => name)
   if (new Set(given).size < given.length) refuse('templates holds a name twice.', 'configuration.templates')
-  mergeTemplates(read.data)
+  return mergeTemplates(read.data)
 }
 
 const checkName = (member: 'rootSubjectDn' | 'issuingSubjectDn', text: string): void => {
@@ -127,9 +139,15 @@ const checkName = (member: 'rootSubjectDn' | 'issuingSubjectDn', text: string): 
 /** The settings of a LOCAL provider of this name: checked, its defaults filled in; INVALID_PROVIDER_CONFIGURATION. */
 export const localSettings = (name: string, given: Members): Members => {
   const { ...whole } = completeLocal(name, given)
-  checkTemplates(whole.templates)
+  const templates = readTemplates(whole.templates)
   checkName('rootSubjectDn', whole.rootSubjectDn)
   checkName('issuingSubjectDn', whole.issuingSubjectDn)
+  const impossible = findImpossible(whole, caKeySpec(whole), templates)
+  if (impossible)
+    refuse(
+      `${impossible.member} asks for no legal certificate: ${impossible.message}`,
+      `configuration.${impossible.member}`,
+    )
   return whole
 }
 

@@ -1,9 +1,15 @@
 // LOCAL: the built-in CA. Root and issuing CA are made once, their keys sealed in the database.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { Failure } from '../../domain/failure.ts'
+import { Failure, type ApiError } from '../../domain/failure.ts'
 import { specOf } from '../../domain/key-rules.ts'
-import { issueCertificate, LintError, type DistributionUrls, type TbsInput } from '../../pki/certificate/certificate.ts'
-import { builtInTemplates, subjectAlternativeNames, templateNeeds } from '../../pki/certificate/templates.ts'
+import { issueCertificate, LintError, type DistributionUrls } from '../../pki/certificate/certificate.ts'
+import {
+  builtInTemplates,
+  heldDomains,
+  isForInfrastructure,
+  subjectAlternativeNames,
+  templateNeeds,
+} from '../../pki/certificate/templates.ts'
 import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { record } from '../../storage/audit.ts'
 import { lockRow } from '../../storage/lock.ts'
@@ -11,7 +17,7 @@ import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, type CaSigner } from '../signers.ts'
 import { capabilitiesWithin, templateFor, templatesOf } from '../templates.ts'
-import { makeHierarchy } from './local-ca.ts'
+import { makeHierarchy, type HierarchyPlan } from './local-ca.ts'
 import { completeLocal, fixedMembers, localSettings } from './local-configuration.ts'
 import type { IssueOrder, ProviderKind, Terms } from './provider.ts'
 
@@ -29,6 +35,8 @@ const termsOf = (provider: CertificateProvider, policyConfiguration: string): Te
   const template = templateFor(provider, policyConfiguration)
   return {
     capabilities: capabilitiesWithin(provider, template),
+    held: template.commonNameIsDnsName ? subject => ({ ...subject, domains: heldDomains(template, subject) }) : asItIs,
+    infrastructure: isForInfrastructure(template),
     needs: (subject, key) => templateNeeds(template, subject, specOf(key)),
   }
 }
@@ -46,12 +54,12 @@ const signerOf = (em: EntityManager, { seal }: AuthorityServices, { issuingCaId 
   return openCaSigner(em, seal, issuingCaId)
 }
 
-/** Issues; a certificate that would break RFC 5280 is refused before anything is signed. */
-const linted = async (input: TbsInput, { key }: CaSigner): Promise<Buffer> => {
+/** Makes certificates; one that would break RFC 5280 is refused before anything is signed, and nobody tries again. */
+const refusing = async <T>(code: ApiError, make: () => Promise<T>): Promise<T> => {
   try {
-    return await issueCertificate(input, key)
+    return await make()
   } catch (error) {
-    if (error instanceof LintError) throw new Failure('ISSUE_REJECTED', error.message)
+    if (error instanceof LintError) throw new Failure(code, error.message)
     throw error
   }
 }
@@ -62,7 +70,8 @@ const issuingBy =
     const template = templateFor(provider, policyConfiguration)
     const subjectDer = encodeName(subjectName(subject))
     const sans = subjectAlternativeNames(template, subject)
-    return linted({ ...order, issuer: signer.issuer, subjectDer, template, sans, urls }, signer)
+    const input = { ...order, issuer: signer.issuer, subjectDer, template, sans, urls }
+    return refusing('ISSUE_REJECTED', () => issueCertificate(input, signer.key))
   }
 
 /** The LOCAL kind. */
@@ -75,14 +84,15 @@ export const local: ProviderKind = {
   prepare: async (em, services, { id }) => {
     const provider = await lockRow(em, CertificateProvider, id)
     if (provider.issuingCaId) return
-    const issuing = await makeHierarchy({
+    const plan: HierarchyPlan = {
       em,
       seal: services.seal,
       configuration: completeLocal(provider.name, provider.settings),
       providerId: id,
       now: services.clock(),
       urlsBelow: caId => urlsBelow(services, caId),
-    })
+    }
+    const issuing = await refusing('INVALID_PROVIDER_CONFIGURATION', () => makeHierarchy(plan))
     provider.issuingCaId = issuing.id
     record(em, { type: 'ENTITY_CREATED', objectId: issuing.id, what: `CA ${issuing.subjectDn} created` })
   },

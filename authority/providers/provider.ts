@@ -1,6 +1,6 @@
 // What every kind of certificate provider can do; one file a kind beside this one.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { EndEntityFields, SubjectData } from '../../domain/end-entity-rules.ts'
+import type { EndEntityFields, Held, SubjectData } from '../../domain/end-entity-rules.ts'
 import type { KeyFacts } from '../../domain/key-rules.ts'
 import type { Capabilities } from '../../domain/policy-rules.ts'
 import type { Validity } from '../../domain/validity.ts'
@@ -11,6 +11,10 @@ import type { AuthorityServices } from '../services.ts'
 /** What a provider offers under one policy, known from the records alone: no key is opened for it. */
 export interface Terms {
   readonly capabilities: Capabilities
+  /** What a certificate will hold of an end entity, the names that the template makes of other fields included. */
+  readonly held: Held
+  /** Whether what it issues signs for the infrastructure, which is for policies of the system realm (contract 5.1). */
+  readonly infrastructure: boolean
   /** What the policy's template asks of the end entity and the key and does not get: one sentence a breach. */
   needs(subject: EndEntityFields, key: KeyFacts): readonly { readonly message: string }[]
 }

@@ -58,8 +58,12 @@ const readLength = (bytes: Buffer, offset: number, limit: number): { length: num
   return { length, size: 1 + count }
 }
 
-/** Reads exactly one value that fills the buffer. */
-export const readDer = (bytes: Buffer, tag?: number): DerValue => {
+/** The most octets of a certificate, request or key (contract 1.2): reading more keeps the process busy for seconds. */
+export const longestObject = 65_536
+
+/** Reads exactly one value that fills the buffer, which is judged by its size before anything is read. */
+export const readDer = (bytes: Buffer, tag?: number, most = longestObject): DerValue => {
+  if (bytes.length > most) throw new DerError(`It has more than ${most} octets`)
   const value = new DerValue(bytes, 0, bytes.length)
   if (value.end !== bytes.length) throw new DerError('Octets follow the value')
   return tag === undefined ? value : expectTag(value, tag)
@@ -97,10 +101,14 @@ export const readInteger = (value: DerValue | undefined): Buffer => {
   return content
 }
 
+// More than any list of named bits in X.509 or CMP has.
+const mostNamedBits = 32
+
 /** The numbers of the bits that are set in a named BIT STRING. */
 export const readNamedBits = (value: DerValue): number[] => {
   const { content } = expectTag(value, tags.bitString)
   const unused = content[0] ?? 8
+  if (content.length > 1 + mostNamedBits / 8) throw new DerError(`The bit string names more than ${mostNamedBits} bits`)
   if (unused > 7 || (unused > 0 && content.length === 1)) throw new DerError('The bit string is malformed')
   const bits = Array.from({ length: (content.length - 1) * 8 - unused }, (_, bit) => bit)
   return bits.filter(bit => ((content[1 + (bit >> 3)] ?? 0) & (0x80 >> (bit & 7))) !== 0)

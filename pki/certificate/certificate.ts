@@ -4,15 +4,15 @@ import type { SubjectAlternativeName } from '../../domain/address.ts'
 import type { CryptoAlgorithm } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Validity } from '../../domain/validity.ts'
-import { findSignatureAlgorithm, type KeyAlgorithm } from '../keys/algorithms.ts'
+import type { KeyAlgorithm } from '../keys/algorithms.ts'
 import { DerError } from '../asn1/der-reader.ts'
 import * as read from './extension-reader.ts'
 import { lint } from './lint.ts'
 import { commonNameOf, readName } from '../names/name.ts'
 import { formatName } from '../names/name-text.ts'
-import { decodePem } from '../pem.ts'
+import { findObject } from '../pem.ts'
 import { findPublicKeyDescription, type PublicKeyDescription } from '../keys/public-key.ts'
-import { isSignedBy, readSigned, signDer } from './signed.ts'
+import { isSignedBy, readSigned, signatureName, signDer } from './signed.ts'
 import { buildTbs, type Issuer, readTbs, type TbsFields, type TbsInput } from './tbs-certificate.ts'
 import type { KeyUsage } from './usages.ts'
 
@@ -65,7 +65,7 @@ export const generateSerialNumber = (): string => {
   return serial === '0' ? generateSerialNumber() : serial
 }
 
-const serialText = (octets: Buffer) => octets.toString('hex').replace(/^0+(?=.)/, '')
+const serialText = (octets: Buffer) => octets.toString('hex').replace(/^0+(.)/, '$1')
 
 /** Signs a DER TBSCertificate in the libuv pool; the caller keeps the KeyObject, as importing one is slow. */
 export const signTbs = (tbs: Buffer, issuerKey: KeyObject): Promise<Buffer> => signDer(tbs, issuerKey)
@@ -117,9 +117,23 @@ const describeExtensions = ({ extensions }: TbsFields) => {
   }
 }
 
+/** What no certificate may be, whoever issued it (RFC 5280 4.1.2.2, 4.1.2.5, 4.2). */
+const flaws: readonly (readonly [string, (tbs: TbsFields) => boolean])[] = [
+  ['The serial number is not positive', ({ serialNumber }) => (serialNumber[0] ?? 0) >= 0x80],
+  ['The serial number is 0', ({ serialNumber }) => serialNumber.every(octet => octet === 0)],
+  ['The validity ends before it begins', ({ validity }) => validity.notAfter < validity.notBefore],
+  ['An extension stands twice', ({ extensions }) => new Set(extensions.map(({ oid }) => oid)).size < extensions.length],
+]
+
+const mustBeSound = (tbs: TbsFields): void => {
+  const flaw = flaws.find(([, found]) => found(tbs))
+  if (flaw) throw new DerError(flaw[0])
+}
+
 const describe = (der: Buffer): CertificateDescription => {
   const signed = readSigned(der)
   const tbs = readTbs(signed.contents)
+  mustBeSound(tbs)
   if (!tbs.signature.raw.equals(signed.algorithmIdentifier.raw)) throw new DerError('Two signature algorithms')
   const selfIssued = tbs.issuer.raw.equals(tbs.subject.raw)
   return {
@@ -129,7 +143,7 @@ const describe = (der: Buffer): CertificateDescription => {
     validNotBefore: tbs.validity.notBefore,
     validNotAfter: tbs.validity.notAfter,
     ...describeKey(tbs),
-    signatureAlgorithm: findSignatureAlgorithm(signed.algorithmOid)?.name ?? signed.algorithmOid,
+    signatureAlgorithm: signatureName(signed),
     ...describeExtensions(tbs),
     fingerprint: hash('sha256', der, 'hex'),
     selfSigned: selfIssued && isSignedBy(signed, tbs.publicKey.raw),
@@ -147,10 +161,8 @@ export const parseCertificate = (der: Buffer): CertificateDescription => {
 }
 
 /** Describes the first certificate of PEM text (or bare base64); Failure INVALID_CERTIFICATE. */
-export const parseCertificatePem = (pem: string): CertificateDescription => {
-  const block = decodePem(pem).find(({ label }) => label === '' || label.endsWith('CERTIFICATE'))
-  return parseCertificate(block?.der ?? Buffer.alloc(0))
-}
+export const parseCertificatePem = (pem: string): CertificateDescription =>
+  parseCertificate(findObject('CERTIFICATE', pem) ?? Buffer.alloc(0))
 
 /** The validity of a described certificate. */
 export const validityOf = ({ validNotBefore, validNotAfter }: CertificateDescription): Validity => ({

@@ -49,6 +49,12 @@ export interface BasicConstraints {
   readonly pathLength: number | null
 }
 
+const pathLengthOf = (value: DerValue): number => {
+  const content = readInteger(value)
+  if ((content[0] ?? 0x80) >= 0x80 || content.length > 4) throw new DerError('The path length is no small number')
+  return content.readUIntBE(0, content.length)
+}
+
 const parseBasicConstraints = (value: Buffer): BasicConstraints => {
   const members = readSequence(readDer(value))
   const flag = members[0]?.tag === 0x01 ? members[0] : undefined
@@ -56,7 +62,7 @@ const parseBasicConstraints = (value: Buffer): BasicConstraints => {
   if (rest.length > 0) throw new DerError('The basic constraints are malformed')
   return {
     isCa: flag !== undefined && readBoolean(flag),
-    pathLength: pathLength ? Number(BigInt(`0x${readInteger(pathLength).toString('hex')}`)) : null,
+    pathLength: pathLength ? pathLengthOf(pathLength) : null,
   }
 }
 

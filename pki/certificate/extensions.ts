@@ -2,7 +2,7 @@
 import type { SubjectAlternativeName } from '../../domain/address.ts'
 import { context, derNull, derTrue, implicit, integer, namedBits, octetString, oid, sequence } from '../asn1/der.ts'
 import { encodeGeneralNames } from '../names/general-name.ts'
-import { findExtendedKeyUsageOid, type KeyUsage, keyUsageNames } from './usages.ts'
+import { findExtendedKeyUsageOid, isForTimeStamps, type KeyUsage, keyUsageNames } from './usages.ts'
 
 /** Object identifiers of the extensions that are read or written. */
 export const extensionOids = {
@@ -38,11 +38,12 @@ export const authorityKeyIdentifier = (identifier: Buffer): Buffer =>
 export const keyUsage = (usages: readonly KeyUsage[]): Buffer =>
   extension(extensionOids.keyUsage, namedBits(usages.map(usage => keyUsageNames.indexOf(usage))), true)
 
-/** Extended key usage by names or OIDs (4.2.1.12). */
+/** Extended key usage by names or OIDs (4.2.1.12); critical for time stamps (RFC 3161 2.3). */
 export const extendedKeyUsage = (usages: readonly string[]): Buffer =>
   extension(
     extensionOids.extendedKeyUsage,
     sequence(...usages.map(usage => oid(findExtendedKeyUsageOid(usage) ?? usage))),
+    isForTimeStamps(usages),
   )
 
 /** Basic constraints, critical (4.2.1.9); without CA the value is empty. */

@@ -1,5 +1,5 @@
 // The rules that every certificate keeps, each one small function beside its clause.
-import { isDomain } from '../../domain/address.ts'
+import { canonicalEmail, isDomain } from '../../domain/address.ts'
 import { tags } from '../asn1/der.ts'
 import { type DerValue, readDer, readOid, readSequence } from '../asn1/der-reader.ts'
 import * as read from './extension-reader.ts'
@@ -7,7 +7,7 @@ import { generalNameTags } from '../names/general-name.ts'
 import { attributeNames, attributeTypes, type NameAttribute, readName } from '../names/name.ts'
 import { findPublicKeyDescription, type PublicKeyDescription } from '../keys/public-key.ts'
 import type { Issuer, TbsFields } from './tbs-certificate.ts'
-import { impossibleUsages, type KeyUsage } from './usages.ts'
+import { impossibleUsages, isForTimeStamps, type KeyUsage } from './usages.ts'
 
 /** What was asked for: the issuer and the key that is certified. */
 export interface LintContext {
@@ -70,12 +70,10 @@ const hasRightSanCriticality: Rule = ({ subject, extensions }) => {
   return san === undefined || san.critical === isEmptyName(subject)
 }
 
-const isMailAddress = (text: string) => text.length <= 254 && /^[\u0021-\u007e]+@[\u0021-\u007e]+$/.test(text)
-
 const legalGeneralNames: Readonly<Record<number, (content: Buffer) => boolean>> = {
   [generalNameTags.dns]: content => isDomain(content.toString('latin1')),
   [generalNameTags.ip]: content => content.length === 4 || content.length === 16,
-  [generalNameTags.email]: content => isMailAddress(content.toString('latin1')),
+  [generalNameTags.email]: content => canonicalEmail(content.toString('latin1')) !== null,
 }
 
 const hasLegalSans: Rule = ({ extensions }) => {
@@ -98,6 +96,10 @@ const hasNoAnyUsage: Rule = ({ extendedKeyUsages }) => !extendedKeyUsages.includ
 
 const hasUsageWhenListed: Rule = ({ extensions, extendedKeyUsages }) =>
   read.findExtension(extensions, 'extendedKeyUsage') === undefined || extendedKeyUsages.length > 0
+
+const stampsTimeAlone: Rule = ({ extensions, extendedKeyUsages }) =>
+  !isForTimeStamps(extendedKeyUsages) ||
+  (extendedKeyUsages.length === 1 && read.findExtension(extensions, 'extendedKeyUsage')?.critical === true)
 
 const hasBasicConstraints: Rule = ({ extensions }) =>
   read.findExtension(extensions, 'basicConstraints')?.critical === true
@@ -194,5 +196,6 @@ export const lintRules: readonly { readonly rule: string; readonly clause: strin
   { rule: 'only a CA bounds the path', clause: 'RFC 5280 4.2.1.9', holds: boundsPathOnlyAsCa },
   { rule: 'no any extended key usage', clause: 'RFC 5280 4.2.1.12', holds: hasNoAnyUsage },
   { rule: 'an extended key usage lists something', clause: 'RFC 5280 4.2.1.12', holds: hasUsageWhenListed },
+  { rule: 'time stamping stands alone and is critical', clause: 'RFC 3161 2.3', holds: stampsTimeAlone },
   { rule: 'URLs are absolute http or https', clause: 'RFC 5280 4.2.1.13', holds: hasLegalUrls },
 ]

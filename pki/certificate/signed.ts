@@ -1,7 +1,9 @@
 // The SIGNED{} form that certificates, requests, CRLs and OCSP answers share: contents, algorithm, signature.
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { findSignatureAlgorithm, keyAlgorithmOf } from '../keys/algorithms.ts'
-import { bitString, sequence } from '../asn1/der.ts'
+import { findSignatureAlgorithm, keyAlgorithmOf, keyOids } from '../keys/algorithms.ts'
+import { type PublicKeyParts, readPublicKeyParts } from '../keys/public-key.ts'
+import { findPssParameters, isPssSignature, rsaPssOid } from '../keys/rsa-pss.ts'
+import { bitString, sequence, tags } from '../asn1/der.ts'
 import { DerError, type DerValue, readBitString, readDer, readOid, readSequence } from '../asn1/der-reader.ts'
 
 /** Signs octets in the libuv pool with the key's natural digest (contract 10.2); ECDSA as DER. */
@@ -33,14 +35,48 @@ export const readSigned = (der: Buffer): Signed => {
   return { contents, algorithmIdentifier, algorithmOid: readOid(algorithm), signature: readBitString(signature) }
 }
 
-/** Whether the signature is right under a DER SubjectPublicKeyInfo; false also for an algorithm that is not known. */
-export const isSignedBy = ({ contents, algorithmOid, signature }: Signed, publicKeySpki: Buffer): boolean => {
-  const algorithm = findSignatureAlgorithm(algorithmOid)
-  if (!algorithm) return false
+/** The public name of the signature algorithm (such as SHA256_WITH_RSA), or its OID where it has none. */
+export const signatureName = ({ algorithmOid, algorithmIdentifier }: Signed): string => {
+  if (algorithmOid !== rsaPssOid) return findSignatureAlgorithm(algorithmOid)?.name ?? algorithmOid
+  const digest = findPssParameters(algorithmIdentifier)?.digest
+  return digest ? `${digest.toUpperCase().replace('-', '_')}_WITH_RSASSA_PSS` : algorithmOid
+}
+
+// Explicit curves are not given to openssl, which would compute with whatever they say.
+const isOfNamedCurve = ({ algorithmOid, parameters }: PublicKeyParts): boolean =>
+  algorithmOid !== keyOids.ecPublicKey || parameters?.tag === tags.oid
+
+const isRight = (signed: Signed, digest: string | null, publicKeySpki: Buffer): boolean => {
   try {
     const key = createPublicKey({ key: publicKeySpki, format: 'der', type: 'spki' })
-    return verify(algorithm.digest, contents.raw, key, signature)
+    return verify(digest, signed.contents.raw, key, signed.signature)
   } catch {
     return false
+  }
+}
+
+/**
+ * Whether the signature is right under a DER SubjectPublicKeyInfo; null when its algorithm is none that can be checked
+ * here. Throws a DerError for a key or parameters that are malformed.
+ */
+export const checkSignature = (signed: Signed, publicKeySpki: Buffer): boolean | null => {
+  const { algorithmOid, algorithmIdentifier: identifier, signature } = signed
+  const parts = readPublicKeyParts(readDer(publicKeySpki))
+  if (algorithmOid === rsaPssOid && parts.algorithmOid === keyOids.rsaEncryption)
+    return isPssSignature({ contents: signed.contents.raw, identifier, signature }, parts.key)
+  const algorithm = findSignatureAlgorithm(algorithmOid)
+  if (!algorithm) return null
+  return (
+    algorithm.keyOid === parts.algorithmOid && isOfNamedCurve(parts) && isRight(signed, algorithm.digest, publicKeySpki)
+  )
+}
+
+/** Whether the signature is right under a DER SubjectPublicKeyInfo; false also where it cannot be checked. */
+export const isSignedBy = (signed: Signed, publicKeySpki: Buffer): boolean => {
+  try {
+    return checkSignature(signed, publicKeySpki) === true
+  } catch (error) {
+    if (error instanceof DerError) return false
+    throw error
   }
 }

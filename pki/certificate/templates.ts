@@ -1,17 +1,9 @@
 // Certificate templates (contract 10.2) as data, what they need of an end entity, and the alternative names they allow.
 import { isDomain, type SubjectAlternativeName } from '../../domain/address.ts'
 import type { EndEntityProperty, ValidFor } from '../../domain/enums.ts'
-import { Failure } from '../../domain/failure.ts'
 import type { KeySpec } from '../../domain/key-rules.ts'
 import type { SubjectNameData } from '../names/name.ts'
-import {
-  extendedKeyUsageOids,
-  findExtendedKeyUsageOid,
-  impossibleUsages,
-  isOid,
-  type KeyUsage,
-  keyUsageNames,
-} from './usages.ts'
+import { extendedKeyUsageOids, findExtendedKeyUsageOid, impossibleUsages, type KeyUsage } from './usages.ts'
 
 /** A kind of alternative name that a template can allow. */
 export type SanType = 'DNS' | 'IP' | 'EMAIL'
@@ -38,17 +30,6 @@ export interface Template {
   readonly ocspNoCheck: boolean
 }
 
-/** A template of a LOCAL provider's configuration; absent members keep those of the template that it replaces. */
-export interface TemplateConfiguration {
-  readonly name: string
-  readonly keyUsages?: readonly string[] | undefined
-  readonly extendedKeyUsages?: readonly string[] | undefined
-  readonly sanRequired?: boolean | undefined
-  readonly sanAllowed?: readonly string[] | undefined
-  readonly policyOids?: readonly string[] | undefined
-  readonly maxValidFor?: ValidFor | null | undefined
-}
-
 /** The subject data from which names enter a certificate (contract 5.6). */
 export interface TemplateSubject extends SubjectNameData {
   readonly email?: string | null | undefined
@@ -63,9 +44,11 @@ export interface TemplateViolation {
   readonly message: string
 }
 
-const allSanTypes: readonly SanType[] = ['DNS', 'IP', 'EMAIL']
+/** Every kind of alternative name that a template can allow, in the order of contract 10.2. */
+export const allSanTypes: readonly SanType[] = ['DNS', 'IP', 'EMAIL']
 
-const template = (name: string, members: Partial<Template>): Template => ({
+/** A template of this name; what is not said is that of a plain signature. */
+export const template = (name: string, members: Partial<Template>): Template => ({
   name,
   ra: false,
   keyUsages: ['digitalSignature'],
@@ -97,7 +80,7 @@ const mailbox: Partial<Template> = { keyUsages: signAndEncipher, sanAllowed: ['E
 /** The templates that every LOCAL provider has, in the order of contract 10.2. */
 export const builtInTemplates: readonly Template[] = [
   template('SERVER', { ...server, extendedKeyUsages: ['serverAuth'] }),
-  template('CLIENT', { keyUsages: signAndEncipher, extendedKeyUsages: ['clientAuth'], sanAllowed: allSanTypes }),
+  template('CLIENT', { extendedKeyUsages: ['clientAuth'], sanAllowed: allSanTypes }),
   template('SERVER_AND_CLIENT', { ...server, extendedKeyUsages: ['serverAuth', 'clientAuth'] }),
   template('PERSON', { ...mailbox, extendedKeyUsages: ['clientAuth', 'emailProtection'], ecKeyAgreement: true }),
   template('CODE_SIGNING', { extendedKeyUsages: ['codeSigning'] }),
@@ -106,12 +89,27 @@ export const builtInTemplates: readonly Template[] = [
     extendedKeyUsages: ['clientAuth', 'ipsecIKE'],
     sanAllowed: ['DNS', 'IP'],
   }),
-  template('RA_USER', { ...mailbox, ra: true, extendedKeyUsages: ['clientAuth'] }),
+  template('RA_USER', { ...mailbox, ra: true, keyUsages: ['digitalSignature'], extendedKeyUsages: ['clientAuth'] }),
   template('CMP_SIGNER', { ra: true, extendedKeyUsages: ['cmcRA'] }),
   template('SCEP_SIGNER', { ra: true, keyUsages: signAndEncipher, rsaOnly: true }),
 ]
 
-const caUsages: readonly KeyUsage[] = ['keyCertSign', 'cRLSign']
+const infrastructureNames: readonly string[] = ['RA_USER', 'CMP_SIGNER']
+
+// Responders, registration authorities and certification authorities of CMC (RFC 6960 4.2.2.2, RFC 6402 2.10).
+const infrastructureUsages: readonly (string | null)[] = [
+  extendedKeyUsageOids.OCSPSigning,
+  extendedKeyUsageOids.cmcRA,
+  '1.3.6.1.5.5.7.3.27',
+]
+
+/** Whether its certificates sign for the infrastructure, by its name or by an extended key usage (contract 5.1). */
+export const isForInfrastructure = ({ name, extendedKeyUsages }: Template): boolean =>
+  infrastructureNames.includes(name) ||
+  extendedKeyUsages.some(usage => infrastructureUsages.includes(findExtendedKeyUsageOid(usage)))
+
+/** The key usages of CAs alone. */
+export const caUsages: readonly KeyUsage[] = ['keyCertSign', 'cRLSign']
 
 /** Templates of the service's own certificates, which no policy can name. */
 export const internalTemplates = {
@@ -121,70 +119,18 @@ export const internalTemplates = {
   SINGLE_CA: template('SINGLE_CA', { keyUsages: caUsages, isCa: true, pathLength: 0 }),
 } as const satisfies Record<string, Template>
 
-const isLeafUsage = (usage: string): usage is KeyUsage =>
-  keyUsageNames.some(name => name === usage) && !caUsages.some(name => name === usage)
+const hasClientAuthAlone = ({ extendedKeyUsages }: Template): boolean =>
+  extendedKeyUsages.every(usage => findExtendedKeyUsageOid(usage) === extendedKeyUsageOids.clientAuth) &&
+  extendedKeyUsages.length > 0
 
-const isSanType = (type: string): type is SanType => allSanTypes.some(name => name === type)
-
-const mayExtendKeyUsage = (usage: string) => {
-  const found = findExtendedKeyUsageOid(usage)
-  return found !== null && found !== extendedKeyUsageOids.anyExtendedKeyUsage
-}
-
-const legalMembers: readonly [keyof TemplateConfiguration, (value: string) => boolean][] = [
-  ['keyUsages', isLeafUsage],
-  ['extendedKeyUsages', mayExtendKeyUsage],
-  ['sanAllowed', isSanType],
-  ['policyOids', isOid],
-]
-
-const checkConfiguration = (configuration: TemplateConfiguration): void => {
-  const refuse = (reason: string) => {
-    throw new Failure('INVALID_PROVIDER_CONFIGURATION', `Template ${configuration.name}: ${reason}`)
-  }
-  if (configuration.name.trim() === '') refuse('the name is empty')
-  if (configuration.name in internalTemplates) refuse('the name is reserved')
-  if (configuration.keyUsages?.length === 0) refuse('keyUsages is empty')
-  for (const [member, isLegal] of legalMembers) {
-    const values = configuration[member]
-    if (Array.isArray(values) && !values.every(isLegal)) refuse(`${member} holds a value that is not allowed`)
-    if (Array.isArray(values) && new Set(values).size < values.length) refuse(`${member} holds a value twice`)
-  }
-}
-
-const configurable = [
-  'keyUsages',
-  'extendedKeyUsages',
-  'sanRequired',
-  'sanAllowed',
-  'policyOids',
-  'maxValidFor',
-] as const satisfies readonly (keyof TemplateConfiguration)[]
-
-const applyConfiguration = (base: Template, configuration: TemplateConfiguration): Template => {
-  checkConfiguration(configuration)
-  // Only the members of the contract: what a configuration holds besides must never reach a certificate.
-  const stated = configurable.filter(member => configuration[member] !== undefined)
-  const changes = Object.fromEntries(stated.map(member => [member, configuration[member]])) as Partial<Template>
-  const merged: Template = { ...base, ...changes }
-  if (merged.sanRequired && merged.sanAllowed.length === 0)
-    throw new Failure('INVALID_PROVIDER_CONFIGURATION', `Template ${merged.name} requires a name that it forbids`)
-  return merged
-}
-
-/** The built-in templates with those of a provider's configuration added or laid over; INVALID_PROVIDER_CONFIGURATION. */
-export const mergeTemplates = (configurations: readonly TemplateConfiguration[]): Template[] => {
-  const templates = new Map(builtInTemplates.map(builtIn => [builtIn.name, builtIn]))
-  for (const configuration of configurations) {
-    const base = templates.get(configuration.name) ?? template(configuration.name, { sanAllowed: allSanTypes })
-    templates.set(configuration.name, applyConfiguration(base, configuration))
-  }
-  return [...templates.values()]
-}
-
-/** The key usages for a kind of key: keyEncipherment is for RSA only, PERSON agrees on keys with EC (contract 10.2). */
-export const keyUsagesFor = ({ keyUsages, ecKeyAgreement }: Template, { cryptoAlgorithm }: KeySpec): KeyUsage[] => {
-  const usages = keyUsages.filter(usage => !impossibleUsages[cryptoAlgorithm].includes(usage))
+/**
+ * The key usages for a kind of key: keyEncipherment is for RSA only and never beside clientAuth alone (RFC 5280
+ * 4.2.1.12), PERSON agrees on keys with EC (contract 10.2).
+ */
+export const keyUsagesFor = (template: Template, { cryptoAlgorithm }: KeySpec): KeyUsage[] => {
+  const { keyUsages, ecKeyAgreement } = template
+  const impossible = hasClientAuthAlone(template) ? ['keyEncipherment'] : []
+  const usages = keyUsages.filter(usage => ![...impossible, ...impossibleUsages[cryptoAlgorithm]].includes(usage))
   const agrees = ecKeyAgreement && cryptoAlgorithm === 'EC' && !usages.includes('keyAgreement')
   return agrees ? [...usages, 'keyAgreement'] : usages
 }
@@ -203,6 +149,12 @@ export const subjectAlternativeNames = (template: Template, subject: TemplateSub
   }
   const allowed = allSanTypes.filter(type => template.sanAllowed.includes(type))
   return allowed.flatMap(type => names[type].map(value => ({ type, value })))
+}
+
+/** The domains of the subject data with the DNS names that the template makes of other fields. */
+export const heldDomains = (template: Template, subject: TemplateSubject): string[] => {
+  const made = template.sanAllowed.includes('DNS') ? dnsNames(template, subject) : []
+  return [...new Set([...(subject.domains ?? []), ...made])]
 }
 
 const violation = (property: EndEntityProperty | null, message: string): TemplateViolation => ({

@@ -54,3 +54,7 @@ export const findExtendedKeyUsageOid = (name: string): string | null =>
 /** Whether the text is a dotted object identifier with at least three arcs. */
 export const isOid = (text: string): boolean =>
   /^([01]\.[1-3]?\d|2\.(0|[1-9]\d{0,8}))(\.(0|[1-9]\d{0,17})){1,30}$/.test(text)
+
+/** Whether extended key usages, by names or OIDs, hold timeStamping, which stands alone and is critical (RFC 3161 2.3). */
+export const isForTimeStamps = (usages: readonly string[]): boolean =>
+  usages.some(usage => findExtendedKeyUsageOid(usage) === extendedKeyUsageOids.timeStamping)

@@ -1,16 +1,20 @@
 // THE table of algorithms: keys, curves, signatures, their object identifiers and digests (contract 10.2; RFC 3279,
-// RFC 4055, RFC 5480, RFC 5758, RFC 8410).
+// RFC 4055, RFC 5480, RFC 5758, RFC 8410, RFC 9688).
 import type { KeyObject } from 'node:crypto'
 import type { CmpSignatureAlgorithm, ECNamedCurve, EdDSANamedCurve, RsaKeySize } from '../../domain/enums.ts'
 import type { KeySpec } from '../../domain/key-rules.ts'
 import { derNull, oid, sequence } from '../asn1/der.ts'
 
-/** A signature algorithm: public name, OID, DER AlgorithmIdentifier and node:crypto digest (null for pure EdDSA). */
+/**
+ * A signature algorithm: public name, OID, DER AlgorithmIdentifier, node:crypto digest (null for pure EdDSA) and the
+ * algorithm of the keys that make it.
+ */
 export interface SignatureAlgorithm {
   readonly name: string
   readonly oid: string
   readonly identifier: Buffer
   readonly digest: string | null
+  readonly keyOid: string
 }
 
 /** A row of the table: the key kind, its name, node:crypto curve (null for RSA) and natural signature algorithm. */
@@ -36,36 +40,47 @@ export const curvesByOid: Readonly<Record<string, { name: ECNamedCurve; octets: 
   '1.3.132.0.35': { name: 'SECP521R1', octets: 66 },
 }
 
-const withRsa = (name: string, last: number, digest: string): SignatureAlgorithm => {
-  const dotted = `1.2.840.113549.1.1.${last}`
-  return { name, oid: dotted, identifier: sequence(oid(dotted), derNull), digest }
+const withRsa = (name: string, dotted: string, digest: string): SignatureAlgorithm => {
+  const identifier = sequence(oid(dotted), derNull)
+  return { name, oid: dotted, identifier, digest, keyOid: keyOids.rsaEncryption }
 }
 
-const withoutParameters = (name: string, dotted: string, digest: string | null): SignatureAlgorithm => ({
-  name,
-  oid: dotted,
-  identifier: sequence(oid(dotted)),
-  digest,
-})
+const withEcdsa = (name: string, dotted: string, digest: string): SignatureAlgorithm => {
+  const identifier = sequence(oid(dotted))
+  return { name, oid: dotted, identifier, digest, keyOid: keyOids.ecPublicKey }
+}
+
+const edwards = (name: string, dotted: string): SignatureAlgorithm => {
+  const identifier = sequence(oid(dotted))
+  return { name, oid: dotted, identifier, digest: null, keyOid: dotted }
+}
+
+const pkcs1 = '1.2.840.113549.1.1'
+const ecdsaWithSha = '1.2.840.10045.4'
+const nistSignatures = '2.16.840.1.101.3.4.3'
 
 /** The signature algorithms that certificates and messages are signed with. */
 export const signatureAlgorithms = {
-  SHA256_WITH_RSA: withRsa('SHA256_WITH_RSA', 11, 'sha256'),
-  SHA384_WITH_RSA: withRsa('SHA384_WITH_RSA', 12, 'sha384'),
-  SHA512_WITH_RSA: withRsa('SHA512_WITH_RSA', 13, 'sha512'),
-  SHA256_WITH_ECDSA: withoutParameters('SHA256_WITH_ECDSA', '1.2.840.10045.4.3.2', 'sha256'),
-  SHA384_WITH_ECDSA: withoutParameters('SHA384_WITH_ECDSA', '1.2.840.10045.4.3.3', 'sha384'),
-  SHA512_WITH_ECDSA: withoutParameters('SHA512_WITH_ECDSA', '1.2.840.10045.4.3.4', 'sha512'),
-  ED25519: withoutParameters('ED25519', keyOids.ed25519, null),
-  ED448: withoutParameters('ED448', keyOids.ed448, null),
+  SHA256_WITH_RSA: withRsa('SHA256_WITH_RSA', `${pkcs1}.11`, 'sha256'),
+  SHA384_WITH_RSA: withRsa('SHA384_WITH_RSA', `${pkcs1}.12`, 'sha384'),
+  SHA512_WITH_RSA: withRsa('SHA512_WITH_RSA', `${pkcs1}.13`, 'sha512'),
+  SHA256_WITH_ECDSA: withEcdsa('SHA256_WITH_ECDSA', `${ecdsaWithSha}.3.2`, 'sha256'),
+  SHA384_WITH_ECDSA: withEcdsa('SHA384_WITH_ECDSA', `${ecdsaWithSha}.3.3`, 'sha384'),
+  SHA512_WITH_ECDSA: withEcdsa('SHA512_WITH_ECDSA', `${ecdsaWithSha}.3.4`, 'sha512'),
+  ED25519: edwards('ED25519', keyOids.ed25519),
+  ED448: edwards('ED448', keyOids.ed448),
 } as const satisfies Record<CmpSignatureAlgorithm, SignatureAlgorithm>
 
 // Only read, in requests and certificates of others.
 const readOnlySignatureAlgorithms = [
-  withRsa('SHA1_WITH_RSA', 5, 'sha1'),
-  withRsa('SHA224_WITH_RSA', 14, 'sha224'),
-  withoutParameters('SHA1_WITH_ECDSA', '1.2.840.10045.4.1', 'sha1'),
-  withoutParameters('SHA224_WITH_ECDSA', '1.2.840.10045.4.3.1', 'sha224'),
+  withRsa('SHA1_WITH_RSA', `${pkcs1}.5`, 'sha1'),
+  withRsa('SHA224_WITH_RSA', `${pkcs1}.14`, 'sha224'),
+  withEcdsa('SHA1_WITH_ECDSA', `${ecdsaWithSha}.1`, 'sha1'),
+  withEcdsa('SHA224_WITH_ECDSA', `${ecdsaWithSha}.3.1`, 'sha224'),
+  ...[224, 256, 384, 512].flatMap((bits, place) => [
+    withEcdsa(`SHA3_${bits}_WITH_ECDSA`, `${nistSignatures}.${9 + place}`, `sha3-${bits}`),
+    withRsa(`SHA3_${bits}_WITH_RSA`, `${nistSignatures}.${13 + place}`, `sha3-${bits}`),
+  ]),
 ]
 
 const signaturesByOid = new Map(

@@ -64,11 +64,17 @@ const describeRsa = ({ key, parameters }: PublicKeyParts): PublicKeyDescription 
   return { cryptoAlgorithm: 'RSA', keySize, namedCurve: null, algorithm: findKeyAlgorithm(keySize) }
 }
 
+// The first octet of a point that is compressed (SEC 1 2.3.3).
+const compressed: readonly (number | undefined)[] = [0x02, 0x03]
+
 // Only the uncompressed form, so that one key has one encoding (RFC 5480 2.2; the blocklist compares octets).
 const describeEc = ({ key, parameters }: PublicKeyParts): PublicKeyDescription => {
+  if (parameters?.tag === tags.sequence)
+    throw new DerError('The EC parameters are explicit; the curve must be named by its OID (RFC 5480 2.1.1)')
   const dotted = readOid(parameters ?? undefined)
   const curve = curvesByOid[dotted]
   if (!curve) return { cryptoAlgorithm: 'EC', keySize: null, namedCurve: dotted, algorithm: null }
+  if (compressed.includes(key[0])) throw new DerError('The EC point is compressed; it must be sent uncompressed')
   if (key[0] !== 0x04 || key.length !== 1 + 2 * curve.octets) throw new DerError('The point is not uncompressed')
   return { cryptoAlgorithm: 'EC', keySize: null, namedCurve: curve.name, algorithm: findKeyAlgorithm(curve.name) }
 }

@@ -17,7 +17,7 @@ const factsOf = (spki: Buffer): KeyFacts => {
   return { cryptoAlgorithm, keySize: cryptoAlgorithm === 'RSA' ? keySize : null, namedCurve }
 }
 
-const namesOf = ({ subject, sans }: Pkcs10Description) => {
+const namesOf = ({ subject, sans, unread }: Pkcs10Description) => {
   const ofType = (type: string) => sans.filter(san => san.type === type).map(({ value }) => value)
   return {
     commonNames: subject.commonNames,
@@ -27,6 +27,7 @@ const namesOf = ({ subject, sans }: Pkcs10Description) => {
     emails: [...subject.emailAddresses, ...ofType('EMAIL')],
     domains: ofType('DNS'),
     ips: ofType('IP'),
+    unread,
   }
 }
 

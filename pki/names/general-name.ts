@@ -56,8 +56,14 @@ const decoders: Readonly<Record<number, (value: DerValue) => SubjectAlternativeN
   [generalNameTags.directory]: value => ({ type: 'OTHER', value: directoryText(value) }),
 }
 
-const decodeGeneralName = (value: DerValue): SubjectAlternativeName =>
-  decoders[value.tag]?.(value) ?? { type: 'OTHER', value: value.raw.toString('hex') }
+// The choices that are kept as they are: otherName, x400Address, ediPartyName and registeredID.
+const otherTags: readonly number[] = [0xa0, 0xa3, 0xa5, 0x88]
+
+const decodeGeneralName = (value: DerValue): SubjectAlternativeName => {
+  const decoded = decoders[value.tag]?.(value)
+  if (!decoded && !otherTags.includes(value.tag)) throw new DerError('An alternative name is of no known form')
+  return decoded ?? { type: 'OTHER', value: value.raw.toString('hex') }
+}
 
 /** The names of DER GeneralNames, in their order; throws a DerError. */
 export const readGeneralNames = (der: Buffer): SubjectAlternativeName[] =>

@@ -82,7 +82,7 @@ const hex =
   (name: string, shape: RegExp): Condition =>
   ({ value, key }) => {
     const bare = value.toLowerCase().replace(/[\s:]/g, '')
-    const wanted = name === 'serial_number' ? bare.replace(/^0+(?=.)/, '') : bare
+    const wanted = name === 'serial_number' ? bare.replace(/^0+(.)/, '$1') : bare
     return shape.test(wanted) ? raw(`${column(name)} = ?`, [wanted]) : refuse(key)
   }
 

@@ -1,7 +1,8 @@
 // The search of end entities (contract 6.6 EndEntitySearchRequestDto).
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
-import { endEntityViolations } from '../../domain/end-entity-rules.ts'
+import { asItIs, endEntityViolations, type Held } from '../../domain/end-entity-rules.ts'
 import { isPattern } from '../../domain/pattern.ts'
+import type { EndEntityRule } from '../../domain/policy-rules.ts'
 import type { Page, PageRequest } from '../../domain/search.ts'
 import { anyOf } from './among.ts'
 import { EndEntity } from '../rows/end-entity.ts'
@@ -17,6 +18,8 @@ export interface EndEntityQuery {
   readonly endEntityIds: readonly string[] | null
   /** Only those that satisfy the strategy and rules of this policy. */
   readonly policy: Policy | undefined
+  /** What certificates of that policy hold of an end entity. */
+  readonly held?: Held
   /** Only those without a password for this policy. */
   readonly passwordPolicy: Policy | undefined
   readonly archived: boolean
@@ -54,7 +57,7 @@ const conditionsOf = async (em: EntityManager, reader: Reader, query: EndEntityQ
   return [
     query.endEntityIds ? amongIds(query.endEntityIds) : undefined,
     text ? anyOf([foundInText(text), rowWithId(text)]) : undefined,
-    ...(policy ? ruleConditions(policy) : []),
+    ...(policy ? ruleConditions(policy, query.held) : []),
     passwordPolicy && withoutPasswordFor(passwordPolicy),
     await readableRows(em, 'READ_END_ENTITY', { reader, columns }),
   ]
@@ -80,18 +83,22 @@ async function* slicesOf(em: EntityManager, { realmId, archived }: EndEntityQuer
   }
 }
 
-/** A condition that keeps those whose values fit the patterns of a policy; undefined where it has none. */
+/** Whether PostgreSQL alone cannot judge a rule: it has a pattern, or looks at names that a template makes. */
+const needsJudge = (rule: EndEntityRule, held: Held): boolean =>
+  hasPattern(rule) || (rule.property === 'DOMAIN' && held !== asItIs)
+
+/** A condition that keeps those which satisfy what PostgreSQL does not judge; undefined where there is nothing of it. */
 const fittingPatterns = async (
   em: EntityManager,
   query: EndEntityQuery,
   conditions: Conditions,
 ): Promise<RawQueryFragment | undefined> => {
-  const { policy, judgeEach } = query
-  if (!policy?.endEntityRules.some(hasPattern)) return undefined
+  const { policy, held = asItIs, judgeEach } = query
+  if (!policy?.endEntityRules.some(rule => needsJudge(rule, held))) return undefined
   await judgeEach(policy.endEntityRules, ({ pattern }) => isPattern(pattern ?? ''))
   const ids: string[] = []
   for await (const slice of slicesOf(em, query, conditions)) {
-    const verdicts = await judgeEach(slice, endEntity => endEntityViolations(policy, endEntity).length === 0)
+    const verdicts = await judgeEach(slice, endEntity => endEntityViolations(policy, endEntity, held).length === 0)
     ids.push(...slice.filter((_, index) => verdicts[index]).map(({ id }) => id))
   }
   return amongIds(ids)

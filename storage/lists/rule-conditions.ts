@@ -1,7 +1,7 @@
 // What PostgreSQL judges of a policy's strategy and rules (contract 5.3, 5.5): what must be there, what must not, how many.
 import { raw, type RawQueryFragment } from '@mikro-orm/postgresql'
 import type { EndEntityProperty } from '../../domain/enums.ts'
-import { demandedBy } from '../../domain/end-entity-rules.ts'
+import { asItIs, demandedBy, type Held } from '../../domain/end-entity-rules.ts'
 import type { EndEntityRule } from '../../domain/policy-rules.ts'
 import type { Policy } from '../rows/policy.ts'
 import { alias } from './search.ts'
@@ -45,10 +45,17 @@ const conditionsOf = (rule: EndEntityRule): RawQueryFragment[] => {
   ]
 }
 
-/** Conditions that keep the end entities which satisfy a policy, but for the patterns of its rules. */
-export const ruleConditions = ({ endEntityStrategy, endEntityRules }: Policy): RawQueryFragment[] => {
+/**
+ * Conditions that keep the end entities which satisfy a policy, but for the patterns of its rules, and for the names that
+ * a template makes of other fields.
+ */
+export const ruleConditions = (
+  { endEntityStrategy, endEntityRules }: Policy,
+  held: Held = asItIs,
+): RawQueryFragment[] => {
   const property = demandedBy(endEntityStrategy)
-  return [...(property ? [counted({ property }, '> 0')] : []), ...endEntityRules.flatMap(conditionsOf)]
+  const ofColumns = endEntityRules.filter(rule => rule.property !== 'DOMAIN' || held === asItIs)
+  return [...(property ? [counted({ property }, '> 0')] : []), ...ofColumns.flatMap(conditionsOf)]
 }
 
 /** Whether a rule has a pattern that is looked at. */

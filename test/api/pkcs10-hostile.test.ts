@@ -114,7 +114,7 @@ test('a request that is far too long is refused without being read', async () =>
   expect(refusalOf(await parse(long))).toEqual([422, 'INVALID_PKCS10'])
   expect(refusalOf(await extract(pemOf(long)))).toEqual([422, 'INVALID_PKCS10'])
   const longest = Buffer.alloc(7_000_000, nameDer({ commonName: 'a' }))
-  expect(refusalOf(await parse(longest))).toEqual([422, 'INVALID_PKCS10'])
+  expect(refusalOf(await parse(longest))).toEqual([400, 'INVALID_REQUEST'])
   expect(refusalOf(await extract(pemOf(longest)))).toEqual([400, 'INVALID_REQUEST'])
 })
 

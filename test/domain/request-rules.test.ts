@@ -1,6 +1,6 @@
 // The checks of a certificate request and their order (contract 5.4).
 import { expect, test } from '@jest/globals'
-import { endEntityFields } from '../../domain/end-entity-rules.ts'
+import { asItIs, endEntityFields } from '../../domain/end-entity-rules.ts'
 import { Failure, type ApiError } from '../../domain/failure.ts'
 import type { KeyFacts } from '../../domain/key-rules.ts'
 import { namesAtOdds, type Pkcs10Names } from '../../domain/pkcs10-rules.ts'
@@ -28,7 +28,7 @@ const base: RequestCase = {
   endEntity: { realmId, archived: false, ...endEntityFields({ commonName: 'Web-01', domains: ['web.example'] }) },
   request: { validFor: 'SIX_MONTHS', keyPairMode: 'SERVER_GEN', present: ['keyGenParamsDto'] },
   key: generatedKey({ cryptoAlgorithm: 'EC' }, { allowedCryptoAlgorithms: [] }),
-  template: { needs: () => [] },
+  template: { needs: () => [], held: asItIs },
   mail: { enabled: true },
   latestActive: null,
   keyCompromised: false,
@@ -75,6 +75,7 @@ const noNames: Pkcs10Names = {
   emails: [],
   domains: [],
   ips: [],
+  unread: [],
 }
 const throwing = (code: ApiError) => () => {
   throw new Failure(code)
@@ -150,7 +151,11 @@ const cases: [string, Change, ApiError | null][] = [
   ['another address', naming({ emails: ['a@example.org'] }), 'PKCS10_MISMATCH'],
   ['another DNS name', naming({ domains: ['web.example', 'evil.example'] }), 'PKCS10_MISMATCH'],
   ['another IP address', naming({ ips: ['192.0.2.1'] }), 'PKCS10_MISMATCH'],
-  ['a need of the template', { template: { needs: () => [{ message: 'a DNS name' }] } }, 'END_ENTITY_RULE_VIOLATION'],
+  [
+    'a need of the template',
+    { template: { needs: () => [{ message: 'a DNS name' }], held: asItIs } },
+    'END_ENTITY_RULE_VIOLATION',
+  ],
   ['no address to verify', mailed, 'EMAIL_MISSING'],
   ['no mail', { ...mailed, endEntity: { email: 'a@example.org' }, mail: { enabled: false } }, 'MAIL_NOT_CONFIGURED'],
   ['an address and mail', { ...mailed, endEntity: { email: 'a@example.org' } }, null],
@@ -193,7 +198,7 @@ const faults: readonly [string, Change, ApiError][] = [
   ['7 rules', { policy: { endEntityStrategy: 'EXTERNAL_ID' } }, 'END_ENTITY_RULE_VIOLATION'],
   ['8 wildcard', { endEntity: { domains: ['*.example'] } }, 'WILDCARD_NOT_ALLOWED'],
   ['9 names', { key: { names: () => ({ ...noNames, commonNames: ['x'] }) } }, 'PKCS10_MISMATCH'],
-  ['10 template', { template: { needs: () => need } }, 'END_ENTITY_RULE_VIOLATION'],
+  ['10 template', { template: { needs: () => need, held: asItIs } }, 'END_ENTITY_RULE_VIOLATION'],
   ['11 address', { ...mailed, endEntity: { email: null } }, 'EMAIL_MISSING'],
   ['11 mail', { ...mailed, endEntity: { email: 'a@example.org' }, mail: { enabled: false } }, 'MAIL_NOT_CONFIGURED'],
   ['12 uniqueness', { policy: unique, latestActive: inDays(11) }, 'ACTIVE_CERTIFICATE_EXISTS'],

@@ -1,7 +1,7 @@
 // Reading and writing PEM and Base64.
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { decodePem, encodePem, encodePemChain, findBase64, withoutArmour } from '../../pki/pem.ts'
+import { decodePem, encodePem, encodePemChain, findBase64, findObject } from '../../pki/pem.ts'
 
 const octets = fc.uint8Array({ minLength: 1, maxLength: 300 }).map(bytes => Buffer.from(bytes))
 
@@ -25,12 +25,11 @@ test('base64 is read with white space, in armour and bare', () => {
   const der = Buffer.from('a certificate request')
   const base64 = der.toString('base64')
   for (const text of [base64, ` ${base64.replace(/(.{5})/g, '$1\r\n\t')} `, encodePem('CERTIFICATE REQUEST', der)])
-    expect([decodePem(text)[0]?.der, findBase64(withoutArmour(text))]).toEqual([der, der])
+    expect([decodePem(text)[0]?.der, findObject('CERTIFICATE REQUEST', text)]).toEqual([der, der])
 })
 
 test('the reader of base64 knows no text around it and finds nothing in empty text', () => {
   const pem = encodePem('CERTIFICATE', Buffer.of(1, 2, 3))
-  expect(findBase64(withoutArmour(`subject=x\n${pem}`))).toBeNull()
   expect(findBase64(pem)).toBeNull()
   for (const text of ['', ' \r\n\t']) expect(findBase64(text)).toEqual(Buffer.alloc(0))
 })
@@ -55,4 +54,24 @@ test('a broken block stays a block, so that the others keep their numbers', () =
 test('headers of RFC 1421 are passed over', () => {
   const pem = '-----BEGIN X-----\nProc-Type: 4,CLEAR\nName: x\n\nAQID\n-----END X-----\n'
   expect(decodePem(pem)).toEqual([{ label: 'X', der: Buffer.of(1, 2, 3) }])
+})
+
+const octetsIn = (text: string) => findObject('CERTIFICATE REQUEST', text)?.toString()
+const armoured = (label: string) => `-----BEGIN ${label}-----\nYQ==\n-----END ${label}-----\n`
+
+test('one object is found behind text and other objects, by every label that it has', () => {
+  const before = `PKCS#10 Request:\n  Subject: CN=a: b\n${armoured('EC PRIVATE KEY')}`
+  for (const label of ['CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST'])
+    expect(octetsIn(`${before}${armoured(label)}\nthe end`)).toBe('a')
+})
+
+test.each([
+  ['of another object', armoured('CERTIFICATE')],
+  ['whose label only ends alike', armoured('OLD CERTIFICATE REQUEST')],
+  ['without an END line', '-----BEGIN CERTIFICATE REQUEST-----\nYQ=='],
+  ['with the END line of another', '-----BEGIN CERTIFICATE REQUEST-----\nYQ==\n-----END CERTIFICATE-----'],
+  ['cut off by the next', `-----BEGIN CERTIFICATE REQUEST-----\nYQ==\n${armoured('CERTIFICATE REQUEST')}`],
+  ['with nothing in it', '-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----'],
+])('no object is found in PEM %s', (_, text) => {
+  expect(findObject('CERTIFICATE REQUEST', text)).toBeNull()
 })

@@ -3,12 +3,11 @@ import { expect, test } from '@jest/globals'
 import type { KeySpec } from '../../domain/key-rules.ts'
 import {
   keyUsagesFor,
-  mergeTemplates,
   subjectAlternativeNames,
-  type TemplateConfiguration,
   templateNeeds,
   type TemplateSubject,
 } from '../../pki/certificate/templates.ts'
+import { mergeTemplates, type TemplateConfiguration } from '../../pki/certificate/template-configuration.ts'
 import { failureCode } from './failing.ts'
 import { getTemplate } from './hierarchy.ts'
 

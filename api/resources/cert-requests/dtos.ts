@@ -4,6 +4,7 @@ import { CertRequestStatus, CryptoAlgorithm, KeyPairMode, ValidFor } from '../..
 import {
   ArchiveInfo,
   Base64,
+  Base64Of,
   dto,
   enumOf,
   idsOf,
@@ -40,8 +41,8 @@ export const CreateCertReqRequestDto = dto('CreateCertReqRequestDto', {
   validFor,
   keyPairMode,
   keyGenParamsDto: maybe(KeyGenParamsDto),
-  pkcs10ReqBase64: maybe(Base64),
-  publicKeyBase64: maybe(Base64),
+  pkcs10ReqBase64: maybe(Base64Of('CERTIFICATE REQUEST')),
+  publicKeyBase64: maybe(Base64Of('PUBLIC KEY')),
 })
 
 /** A certificate request to be made, as the handler gets it. */
@@ -109,13 +110,13 @@ export const GetPendingCertReqResponseDtoPage = pageDto(
 )
 
 /** The PKCS#10 request that a certificate request is looked up by. */
-export const CertReqSearchByPkcs10 = dto('CertReqSearchByPkcs10', { pkcs10ReqBase64: Base64 })
+export const CertReqSearchByPkcs10 = dto('CertReqSearchByPkcs10', { pkcs10ReqBase64: Base64Of('CERTIFICATE REQUEST') })
 
 /** A PKCS#10 request to be examined, and whom and under which policy it would be for. */
 export const ExaminePkcs10RequestRequestDto = dto('ExaminePkcs10RequestRequestDto', {
   policyId: Uuid,
   endEntityId: Uuid,
-  pkcs10ReqBase64: Base64,
+  pkcs10ReqBase64: Base64Of('CERTIFICATE REQUEST'),
 })
 
 /** What a PKCS#10 request says, and what stands against a certificate for it. */
@@ -129,7 +130,7 @@ export const ExaminePkcs10RequestResponseDto = dto('ExaminePkcs10RequestResponse
   namedCurve: nullable(z.string()),
   mismatches: z.array(
     z.object({
-      property: EndEntityPropertyValue,
+      property: nullable(EndEntityPropertyValue),
       expected: nullable(z.string()),
       actual: nullable(z.string()),
       message: z.string(),

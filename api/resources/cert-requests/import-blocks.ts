@@ -5,7 +5,7 @@ import type { SubjectData } from '../../../domain/end-entity-rules.ts'
 import { namesIssuer } from '../../../pki/certificate/chain.ts'
 import { parseCertificate, type CertificateDescription } from '../../../pki/certificate/certificate.ts'
 import { certificateSubjectOf } from '../../../pki/names/subject-data.ts'
-import { decodePem, type PemBlock } from '../../../pki/pem.ts'
+import { decodePem, mayHold, type PemBlock } from '../../../pki/pem.ts'
 import { isStorable } from '../../../storage/certificate-row.ts'
 import { isStorableText } from '../../../storage/storable-text.ts'
 import { mapYielding } from '../../kernel/yielding.ts'
@@ -20,8 +20,6 @@ export interface ForeignCertificate {
 /** One block of the input; null where it holds no readable certificate. */
 export type Block = ForeignCertificate | null
 
-const holdsCertificate = ({ label }: PemBlock): boolean => label === '' || label.endsWith('CERTIFICATE')
-
 const textsOf = ({ organization, organizationalUnit, country, email }: SubjectData): string[] =>
   [organization, organizationalUnit, country, email].filter(text => typeof text === 'string')
 
@@ -34,7 +32,7 @@ const describe = (der: Buffer): Block => {
 
 /** What is no certificate may be a private key: nothing of it is kept or said. */
 const readBlock = (block: PemBlock): Block => {
-  if (!holdsCertificate(block)) return null
+  if (!mayHold('CERTIFICATE', block)) return null
   try {
     return describe(block.der)
   } catch (error) {

@@ -217,7 +217,7 @@ export const Fingerprint = hex(/^[0-9a-f]{64}$/, 'must be a SHA-256 fingerprint:
 
 /** A serial number: case, colons, spaces and leading zeros do not count (contract 1.1). */
 export const SerialNumber = hex(/^[0-9a-f]{1,40}$/, 'must be a serial number: at most 40 hexadecimal digits', digits =>
-  digits.replace(/^0+(?=.)/, ''),
+  digits.replace(/^0+(.)/, '$1'),
 )
 
 const isName = (der: Uint8Array): boolean => {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import {
   ArchiveInfo,
   Base64,
+  Base64Of,
   dto,
   exactlyOne,
   idsOf,
@@ -59,7 +60,7 @@ export const SetEndEntityAliasRequestDto = dto('SetEndEntityAliasRequestDto', { 
 export const EndEntityDatasetRequestDto = dto('EndEntityDatasetRequestDto', subjectFields)
 
 /** The certificate that its end entity is looked up by. */
-export const FindEeByCertBytesRequestDto = dto('FindEeByCertBytesRequestDto', { certBytes: Base64 })
+export const FindEeByCertBytesRequestDto = dto('FindEeByCertBytesRequestDto', { certBytes: Base64Of('CERTIFICATE') })
 
 /** A CSV table of end entities, as text or as bytes. */
 export const EndEntitiesCsvDto = exactlyOne('EndEntitiesCsvDto', ['csv', 'csvBase64'], {

@@ -1,6 +1,7 @@
 // End entities: the owners of certificates (contract 5.2, 6.6).
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { endEntityFields, nameOf } from '../../../domain/end-entity-rules.ts'
+import { heldUnder } from '../../../authority/held-names.ts'
+import { asItIs, endEntityFields, nameOf } from '../../../domain/end-entity-rules.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { isAliasTaken } from '../../../storage/aliases.ts'
 import { record } from '../../../storage/audit.ts'
@@ -96,8 +97,9 @@ export const searchEndEntities = operation('POST /end-entities/search', {
   cost: 'SEARCH',
   returns: [200, GetEndEntityResponseDtoPage],
   fails: [415, 422],
-  handle: ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
+  handle: async ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
     mustBeOfRealm(realm, policy, passwordPolicy)
-    return findEndEntities(em, caller, { ...body, policy, passwordPolicy, page, judgeEach: mapYielding })
+    const held = policy ? await heldUnder(em, policy) : asItIs
+    return findEndEntities(em, caller, { ...body, policy, held, passwordPolicy, page, judgeEach: mapYielding })
   },
 })

@@ -1,5 +1,6 @@
 // Making the end entities of a CSV table, with a result a row (contract 1.7, 12.2).
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { heldUnder } from '../../../authority/held-names.ts'
 import {
   commonNameIn,
   maxRows,
@@ -8,7 +9,7 @@ import {
   separatorsOf,
   type Column,
 } from '../../../domain/end-entity-csv.ts'
-import { mustSatisfy, type EndEntityFields } from '../../../domain/end-entity-rules.ts'
+import { mustSatisfy, type EndEntityFields, type Held } from '../../../domain/end-entity-rules.ts'
 import { Failure, type ApiError } from '../../../domain/failure.ts'
 import { createEndEntities, takenExternalIds } from '../../../storage/end-entity-bulk.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
@@ -56,10 +57,16 @@ const errorOf = (line: number, commonName: string | null, error: unknown): RowEr
   return { line, commonName, apiError: error.code, errorMessage: error.message }
 }
 
-const fieldsOf = (columns: readonly Column[], { fields }: CsvRow, policy: Policy | undefined): EndEntityFields => {
+/** The policy whose rules rows must satisfy, and what its certificates hold of them. */
+interface Rules {
+  readonly policy: Policy
+  readonly held: Held
+}
+
+const fieldsOf = (columns: readonly Column[], { fields }: CsvRow, rules: Rules | null): EndEntityFields => {
   if (!fields) throw new Failure('VALIDATION_FAILED', 'A quote stands inside a field that does not begin with one.')
   const read = readRow(columns, fields)
-  if (policy) mustSatisfy(policy, read)
+  if (rules) mustSatisfy(rules.policy, read, rules.held)
   return read
 }
 
@@ -67,10 +74,10 @@ const isGood = (verdict: GoodRow | RowError): verdict is GoodRow => 'fields' in 
 const isBad = (verdict: GoodRow | RowError): verdict is RowError => !isGood(verdict)
 
 /** Each row by itself. */
-const judge = async ({ columns, rows }: Table, policy: Policy | undefined): Promise<Verdicts> => {
+const judge = async ({ columns, rows }: Table, rules: Rules | null): Promise<Verdicts> => {
   const verdicts = await mapYielding(rows, (row): GoodRow | RowError => {
     try {
-      return { line: row.line, fields: fieldsOf(columns, row, policy) }
+      return { line: row.line, fields: fieldsOf(columns, row, rules) }
     } catch (error) {
       return errorOf(row.line, commonNameIn(columns, row.fields ?? []), error)
     }
@@ -131,7 +138,8 @@ export const uploadEndEntitiesCsv = operation('POST /end-entities/upload-csv', {
   handle: async ({ em, realm, policy, body: { csv, csvBase64 }, query: { dryRun }, clock }) => {
     if (policy && policy.realmId !== realm.id) throw new Failure('REALM_MISMATCH')
     const table = await readTable(csv ?? csvBase64 ?? '')
-    const verdicts = await withoutTaken(em, realm.id, await judge(table, policy))
+    const rules = policy ? { policy, held: await heldUnder(em, policy) } : null
+    const verdicts = await withoutTaken(em, realm.id, await judge(table, rules))
     const total = table.rows.length
     if (dryRun) return { ...answer(total, verdicts), endEntities: [] }
     const { left, endEntities } = await store(em, verdicts, { realmId: realm.id, now: clock() })

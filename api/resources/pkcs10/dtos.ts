@@ -1,11 +1,9 @@
 // The types of PKCS#10 requests (contract 6.8).
 import { z } from 'zod'
 import { CryptoAlgorithm } from '../../../domain/enums.ts'
-import { Base64, dto, enumOf, Long, LongText, MaybeText, nullable } from '../../kernel/dto.ts'
+import { longestText } from '../../../pki/pem.ts'
+import { Base64, Base64Of, dto, enumOf, Long, LongText, MaybeText, nullable } from '../../kernel/dto.ts'
 import { KeyGenParamsDto, subjectAnswer, SubjectAlternativeNameDto, SubjectDataDto } from '../../kernel/shared-dtos.ts'
-
-/** Room for every request that is read, with twice the white space and armour that anybody writes. */
-const longestPem = 200_000
 
 /** The subject and the key of a PKCS#10 request to be made. */
 export const CreatePkcs10RequestDto = dto('CreatePkcs10RequestDto', {
@@ -22,7 +20,7 @@ export const CreatePkcs10ResponseDto = dto('CreatePkcs10ResponseDto', {
 })
 
 /** A PKCS#10 request. */
-export const Pkcs10Dto = dto('Pkcs10Dto', { pkcs10ReqBase64: Base64 })
+export const Pkcs10Dto = dto('Pkcs10Dto', { pkcs10ReqBase64: Base64Of('CERTIFICATE REQUEST') })
 
 /** What a PKCS#10 request says. */
 export const ParsePkcs10ResponseDto = dto('ParsePkcs10ResponseDto', {
@@ -40,7 +38,7 @@ export const ParsePkcs10ResponseDto = dto('ParsePkcs10ResponseDto', {
 
 /** A PKCS#10 request as PEM text. */
 export const ExtractEndEntityInfoFromPkcs10RequestDto = dto('ExtractEndEntityInfoFromPkcs10RequestDto', {
-  pkcs10Pem: LongText(longestPem),
+  pkcs10Pem: LongText(longestText),
 })
 
 /** The data of an end entity. */

@@ -6,7 +6,7 @@ import { Failure } from '../../../domain/failure.ts'
 import { keySpecOf, type KeySpec } from '../../../domain/key-rules.ts'
 import type { SubjectAlternativeName } from '../../../domain/address.ts'
 import { generateKeyPair } from '../../../pki/keys/key-pair.ts'
-import { decodePem, encodePem } from '../../../pki/pem.ts'
+import { encodePem, findObject } from '../../../pki/pem.ts'
 import { checkPkcs10, createPkcs10, parsePkcs10 as readPkcs10 } from '../../../pki/pkcs10.ts'
 import { subjectDataOf } from '../../../pki/names/subject-data.ts'
 import { describePublicKey } from '../../../pki/keys/public-key.ts'
@@ -87,12 +87,6 @@ export const parsePkcs10 = operation('POST /pkcs10/parse', {
   },
 })
 
-/** The request in PEM text, which may hold other blocks before it, or in bare Base64. */
-const requestIn = (text: string): Buffer => {
-  const block = decodePem(text).find(({ label }) => label === '' || label.endsWith('CERTIFICATE REQUEST'))
-  return block?.der ?? Buffer.alloc(0)
-}
-
 export const extractEndEntityInfoFromPemEncodedPkcs10 = operation('POST /public/extract-end-entity-from-pkcs10', {
   summary: 'Take the data of an end entity from a PKCS#10 request',
   needs: 'NOTHING',
@@ -101,5 +95,6 @@ export const extractEndEntityInfoFromPemEncodedPkcs10 = operation('POST /public/
   example: { body: { pkcs10Pem: encodePem('CERTIFICATE REQUEST', Buffer.from(examplePkcs10, 'base64')) } },
   returns: [200, ExtractEndEntityInfoFromPkcs10ResponseDto],
   fails: [415, 422],
-  handle: ({ body: { pkcs10Pem } }) => subjectDataOf(checkPkcs10(requestIn(pkcs10Pem))),
+  handle: ({ body: { pkcs10Pem } }) =>
+    subjectDataOf(checkPkcs10(findObject('CERTIFICATE REQUEST', pkcs10Pem) ?? Buffer.alloc(0))),
 })

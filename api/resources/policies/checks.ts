@@ -1,5 +1,6 @@
 // What a policy would say: of an end entity, and of the keys that its provider can issue for (contract 5.1, 6.6).
 import type { z } from 'zod'
+import { heldUnder } from '../../../authority/held-names.ts'
 import { termsOf } from '../../../authority/providers/kinds.ts'
 import { endEntityFields, endEntityViolations } from '../../../domain/end-entity-rules.ts'
 import { Failure } from '../../../domain/failure.ts'
@@ -29,10 +30,11 @@ export const checkEndEntityWithRules = operation('POST /policies/:id/rules', {
   example: { body: { endEntity: { commonName: 'web-03', domains: ['web-03.example.org'] } } },
   returns: [200, CheckEndEntityResponseDto],
   fails: [415, 422],
-  handle: ({ policy, stored, body }) => {
+  handle: async ({ policy, stored, body, em }) => {
     mustBeOne(body)
     if (stored && stored.realmId !== policy.realmId) throw new Failure('REALM_MISMATCH')
-    const violations = endEntityViolations(policy, stored ?? endEntityFields(body.endEntity ?? {}))
+    const subject = stored?.fields ?? endEntityFields(body.endEntity ?? {})
+    const violations = endEntityViolations(policy, subject, await heldUnder(em, policy))
     return { result: violations.length === 0, violations }
   },
 })

@@ -8,7 +8,7 @@ import {
   type EndEntityRule,
 } from '../../../domain/policy-rules.ts'
 import { isPattern } from '../../../domain/pattern.ts'
-import { termsOf } from '../../../authority/providers/kinds.ts'
+import { termsIn } from '../../../authority/providers/kinds.ts'
 import { record } from '../../../storage/audit.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
@@ -33,8 +33,8 @@ const compilePatterns = (rules: readonly EndEntityRule[] = []): Promise<boolean[
 type Given = z.output<typeof CreatePolicyRequestDto>
 
 /** The rows of a new policy: what was given, over the defaults that fit its provider. */
-const complete = (given: Given, provider: CertificateProvider) => {
-  const able = termsOf(provider, given.certificateProviderConfiguration).capabilities
+const complete = (given: Given, realm: Realm, provider: CertificateProvider) => {
+  const able = termsIn(realm, provider, given.certificateProviderConfiguration).capabilities
   const defaults = policyDefaults(able)
   const policy = {
     ...given,
@@ -69,7 +69,7 @@ export const createNewPolicy = operation('POST /policies', {
     await compilePatterns(body.endEntityRules)
     return create(em, caller, {
       entity: Policy,
-      data: complete(body, provider),
+      data: complete(body, realm, provider),
       what: `Policy ${body.name}`,
       realmId: realm.id,
       scope: 'POLICY',
@@ -112,7 +112,8 @@ export const updatePolicy = operation('PATCH /policies/:id', {
     await compilePatterns(body.endEntityRules)
     const own = provider ?? (await em.findOneOrFail(CertificateProvider, { id: target.certificateProviderId }))
     change(target, { ...body, renewalWindowDays: windowOf(target, body) })
-    checkPolicy(target, termsOf(own, target.certificateProviderConfiguration).capabilities)
+    const realm = await em.findOneOrFail(Realm, { id: target.realmId })
+    checkPolicy(target, termsIn(realm, own, target.certificateProviderConfiguration).capabilities)
     const { id, realmId, name } = target
     record(em, { type: 'ENTITY_UPDATED', objectId: id, realmId, what: `Policy ${name} updated` })
     await em.flush()
