@@ -13,6 +13,7 @@ import { sortOut } from '../../../domain/batch.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { initialStatus, isWaiting } from '../../../domain/lifecycle.ts'
 import type { KeyGenParams } from '../../../domain/policy-rules.ts'
+import { withoutSecrets } from '../../../pki/pkcs10-redaction.ts'
 import { record } from '../../../storage/audit.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
@@ -60,7 +61,7 @@ const makeRequest = (em: EntityManager, caller: Caller, { policy, endEntity, ...
     validFor: asked.validFor,
     keyPairMode: asked.keyPairMode,
     keyGenParamsDto: asked.keyGenParams,
-    pkcs10: asked.pkcs10,
+    pkcs10: asked.pkcs10 && withoutSecrets(asked.pkcs10),
     publicKey: asked.publicKey,
     certRequestStatus: initialStatus(policy),
     requiresManualApproval: policy.requiresManualApproval,
