@@ -13,6 +13,7 @@ import {
   type KeySource,
   type RequestCase,
 } from '../domain/request-rules.ts'
+import { isRedacted } from '../pki/pkcs10-redaction.ts'
 import { bareKey, pkcs10Key, publicKeyHash, type BroughtKey } from '../pki/keys/request-key.ts'
 import { compromisedKeys, latestActive } from '../storage/issue-facts.ts'
 import { Ca } from '../storage/rows/ca.ts'
@@ -35,6 +36,8 @@ export interface Asked {
   readonly keyGenParams: KeyGenParams | null
   /** PKCS#10 request, DER. */
   readonly pkcs10: Buffer | null
+  /** Whether its signature was checked before the secrets in it were taken out, and the signature with them. */
+  readonly proven?: boolean
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer | null
 }
@@ -83,12 +86,15 @@ export const askedBy = async (em: EntityManager, requests: readonly CertRequest[
     keyPairMode: request.keyPairMode,
     keyGenParams: request.keyGenParamsDto ?? null,
     pkcs10: request.pkcs10 ?? null,
+    proven: request.pkcs10 ? isRedacted(request.pkcs10) : false,
     publicKey: request.publicKey ?? null,
   }))
 }
 
-const broughtKey = ({ keyPairMode, pkcs10, publicKey }: Asked): BroughtKey | null => {
-  if (keyPairMode === 'PKCS10' && pkcs10) return pkcs10Key(pkcs10)
+const provenKey = (key: BroughtKey): BroughtKey => ({ ...key, checkProof: () => undefined })
+
+const broughtKey = ({ keyPairMode, pkcs10, proven = false, publicKey }: Asked): BroughtKey | null => {
+  if (keyPairMode === 'PKCS10' && pkcs10) return proven ? provenKey(pkcs10Key(pkcs10)) : pkcs10Key(pkcs10)
   return keyPairMode === 'PUBLIC_KEY' && publicKey ? bareKey(publicKey) : null
 }
 

@@ -24,6 +24,8 @@ export const WorkerConfig = z.object({
   PAYLOAD_KEYS: keys,
   /** Master keys that seal secrets in the database, written as above; the first seals. */
   MASTER_KEYS: keys,
+  /** Master keys for the keys of CAs alone, which then only the worker has; absent: MASTER_KEYS. */
+  CA_MASTER_KEYS: keys.optional(),
   /** The address of the API as its clients see it; the links in certificates begin with it. */
   BASE_URL: z.url().default('http://localhost:8080'),
   /** Client id at the identity provider that gets ADMIN at first start. */

@@ -77,7 +77,7 @@ const start = async () => {
   const { orm, connection, dataConverter, client } = await connect()
   const services: Services = {
     orm,
-    seal: new Seal(config.MASTER_KEYS),
+    seal: new Seal(config.MASTER_KEYS, config.CA_MASTER_KEYS),
     settings: new Settings(orm.em),
     runs: createRuns(client, config.TEMPORAL_TASK_QUEUE),
     clock,

@@ -11,6 +11,7 @@ import { certificateColumns } from '../../storage/certificate-row.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { markIssued, releaseRequests } from '../../storage/claims.ts'
 import { grantCreator } from '../../storage/grant.ts'
+import { certificateKeyUse } from '../../storage/key-uses.ts'
 import { setAliases } from '../../storage/aliases.ts'
 import { endItems, type ItemEnd } from '../../storage/order-items.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
@@ -118,9 +119,10 @@ const store = async (
   stored: readonly Stored[],
   { seal, now }: { seal: Seal; now: Date },
 ): Promise<void> => {
-  const keys = stored.flatMap(({ pkcs8, privateKeyId }) =>
-    pkcs8 && privateKeyId ? [{ id: privateKeyId, sealed: seal.seal(pkcs8, privateKeyId), createdDate: now }] : [],
-  )
+  const keys = stored.flatMap(({ pkcs8, privateKeyId, certificateId, certificate }) => {
+    const use = certificateKeyUse(certificateId, publicKeyHash(certificate.publicKeySpki))
+    return pkcs8 && privateKeyId ? [{ id: privateKeyId, sealed: seal.seal(pkcs8, use), createdDate: now }] : []
+  })
   if (keys.length > 0) await em.insertMany(PrivateKey, keys)
   await em.insertMany(
     Certificate,

@@ -13,10 +13,12 @@ import {
   type TbsInput,
 } from '../../pki/certificate/certificate.ts'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
+import { publicKeyHash } from '../../pki/keys/request-key.ts'
 import { encodeName } from '../../pki/names/name.ts'
 import { parseNameText } from '../../pki/names/name-text.ts'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
 import { caColumns } from '../../storage/certificate-row.ts'
+import { caKeyUse } from '../../storage/key-uses.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import type { Seal } from '../../storage/seal.ts'
 import { sealPrivateKey } from '../signers.ts'
@@ -80,15 +82,17 @@ const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, pare
   }
   const der = await issueCertificate(input, parent?.key ?? key)
   const certificate = parseCertificate(der)
+  const id = crypto.randomUUID()
+  const use = caKeyUse({ id, certificateProviderId: plan.providerId }, publicKeyHash(certificate.publicKeySpki))
   const row = plan.em.create(Ca, {
-    id: crypto.randomUUID(),
+    id,
     ...caColumns(certificate),
     filename: fileName(certificate),
     issuerCaId: parent?.row.id ?? null,
     root: parent === null,
     trusted: true,
     certificateProviderId: plan.providerId,
-    privateKeyId: sealPrivateKey(plan.em, plan.seal, keys.privateKeyPkcs8),
+    privateKeyId: sealPrivateKey(plan.em, plan.seal, { pkcs8: keys.privateKeyPkcs8, use }),
   })
   return { row, key, certificate }
 }

@@ -49,9 +49,12 @@ const signerId = (name: string): number => {
   return 1000 + (hash >>> 0)
 }
 
-const signerOf = (em: EntityManager, { seal }: AuthorityServices, { issuingCaId }: CertificateProvider) => {
+const signerOf = async (em: EntityManager, { seal }: AuthorityServices, { id, issuingCaId }: CertificateProvider) => {
   if (!issuingCaId) throw new Failure('CERTIFICATE_PROVIDER_ERROR', 'The CA of the provider is not made yet.')
-  return openCaSigner(em, seal, issuingCaId)
+  const signer = await openCaSigner(em, seal, issuingCaId)
+  if (signer.providerId !== id)
+    throw new Failure('CERTIFICATE_PROVIDER_ERROR', 'The CA of the provider belongs to another provider.')
+  return signer
 }
 
 /** Makes certificates; one that would break RFC 5280 is refused before anything is signed, and nobody tries again. */

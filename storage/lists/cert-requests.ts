@@ -96,7 +96,7 @@ export const findOpenCertRequests = async (
     page: { page: 0, size, sort: [] },
   })
 
-/** The newest request of an end entity with this PKCS#10 request (DER); an archived one only when there is no other. */
+/** The newest request of an end entity with this PKCS#10 request (DER, without secrets); an archived one only when there is no other. */
 export const findByPkcs10 = (em: EntityManager, endEntityId: string, pkcs10: Buffer): Promise<CertRequest | null> =>
   em.findOne(
     CertRequest,

@@ -18,7 +18,7 @@ const schema = defineEntity({
     validFor: p.enum(valuesOf(ValidFor)).$type<ValidFor>().nullable().onCreate(none),
     keyPairMode: p.enum(valuesOf(KeyPairMode)).$type<KeyPairMode>(),
     keyGenParamsDto: p.json<KeyGenParams | null>().nullable().onCreate(none),
-    /** PKCS#10 request, DER. */
+    /** PKCS#10 request, DER, without the secrets that it carried (contract 5.4). */
     pkcs10: p.blob().$type<Buffer>().nullable().onCreate(none),
     /** SubjectPublicKeyInfo of a PUBLIC_KEY request, DER. */
     publicKey: p.blob().$type<Buffer>().nullable().onCreate(none),

@@ -13,7 +13,7 @@ const schema = defineEntity({
     certificateProviderType: p.enum(valuesOf(CertificateProviderType)).$type<CertificateProviderType>(),
     /** The members of the configuration that are no secrets. */
     settings: p.json<Record<string, unknown>>(),
-    /** The names of the secret members that are set; their values are sealed apart. */
+    /** The names of the secret members that are set; their values are sealed apart, for this provider (storage/key-uses.ts). */
     secretNames: p.array().default([]),
     sealedSecrets: p.blob().nullable().onCreate(none).lazy(),
     connectionStatus: p.enum(valuesOf(ConnectionStatus)).$type<ConnectionStatus>().default('UNKNOWN'),

@@ -11,7 +11,7 @@ const schema = defineEntity({
     ...audited,
     endEntityId: () => p.manyToOne(EndEntity).mapToPk().fieldName('end_entity_id'),
     policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').index(),
-    /** The password, UTF-8, sealed with the id of this row as context. */
+    /** The password, UTF-8, sealed for its end entity and policy (storage/key-uses.ts). */
     sealed: p.blob().$type<Buffer>(),
     lastUsedDate: p.datetime(3).nullable().onCreate(none),
   },

@@ -10,7 +10,7 @@ const schema = defineEntity({
       .uuid()
       .primary()
       .onCreate(() => crypto.randomUUID()),
-    /** PKCS#8 DER, sealed with the id of this row as context. */
+    /** PKCS#8 DER, sealed for its certificate or CA (storage/key-uses.ts). */
     sealed: p.blob().$type<Buffer>(),
     createdDate: creationDate(),
   },

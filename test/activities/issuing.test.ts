@@ -8,6 +8,7 @@ import { Certificate } from '../../storage/rows/certificate.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
+import { certificateKeyUse } from '../../storage/key-uses.ts'
 import { Settings } from '../../storage/settings.ts'
 import { createActivities } from '../../activities/index.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
@@ -58,7 +59,8 @@ test('an issued request has certificate, state, sealed key, alias, grants and au
     undelivered: true,
   })
   const key = await em.findOneOrFail(PrivateKey, certificate?.privateKeyId ?? '')
-  const pem = `-----BEGIN PRIVATE KEY-----\n${services.seal.unseal(key.sealed, key.id).toString('base64')}\n-----END PRIVATE KEY-----`
+  const use = certificateKeyUse(certificate?.id ?? '', certificate?.publicKeyHash ?? '')
+  const pem = `-----BEGIN PRIVATE KEY-----\n${services.seal.unseal(key.sealed, use).toString('base64')}\n-----END PRIVATE KEY-----`
   expect(new X509Certificate(certificate?.der ?? '').checkPrivateKey(createPrivateKey(pem))).toBe(true)
   expect((await em.findOneOrFail(EndEntity, scene.endEntity.id)).alias).toBe(scene.endEntity.commonName)
   const grants = await em.find(PermissionGrant, { scope: 'CERTIFICATE', resourceId: certificate?.id ?? '' })

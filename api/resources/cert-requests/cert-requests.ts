@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { judge, newCaseView, openCase, type Asked } from '../../../authority/request-case.ts'
 import { initialStatus } from '../../../domain/lifecycle.ts'
 import type { KeyGenParams } from '../../../domain/policy-rules.ts'
+import { withoutSecrets } from '../../../pki/pkcs10-redaction.ts'
 import { record } from '../../../storage/audit.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
@@ -46,7 +47,7 @@ const makeRequest = (em: EntityManager, caller: Caller, { policy, endEntity, ...
     validFor: asked.validFor,
     keyPairMode: asked.keyPairMode,
     keyGenParamsDto: asked.keyGenParams,
-    pkcs10: asked.pkcs10,
+    pkcs10: asked.pkcs10 && withoutSecrets(asked.pkcs10),
     publicKey: asked.publicKey,
     certRequestStatus: initialStatus(policy),
     requiresManualApproval: policy.requiresManualApproval,

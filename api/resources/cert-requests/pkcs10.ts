@@ -4,6 +4,7 @@ import type { KeyFacts } from '../../../domain/key-rules.ts'
 import { namesAtOdds } from '../../../domain/pkcs10-rules.ts'
 import { checkBelonging, refusalsOf, type KeySource, type RequestCase } from '../../../domain/request-rules.ts'
 import { parsePkcs10 } from '../../../pki/pkcs10.ts'
+import { withoutSecrets } from '../../../pki/pkcs10-redaction.ts'
 import { subjectDataOf } from '../../../pki/names/subject-data.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { findByPkcs10 } from '../../../storage/lists/cert-requests.ts'
@@ -31,7 +32,7 @@ export const getCertRequestByPkcs10AndEndEntity = operation('POST /cert-requests
   // The newest one is meant, whoever asks: an older one that the caller may read does not stand in for it.
   handle: async ({ target, body, em, caller }) => {
     const { der } = parsePkcs10(Buffer.from(body.pkcs10ReqBase64))
-    const request = await findByPkcs10(em, target.id, der)
+    const request = await findByPkcs10(em, target.id, withoutSecrets(der))
     if (!request)
       throw new Failure('CERT_REQUEST_NOT_FOUND', 'The end entity has no request with this PKCS#10 request.')
     await caller.must('READ_CERT_REQUEST', request.place)

@@ -1,6 +1,6 @@
 // Downloads of a certificate, its chain and its private key; each is an audit event (contract 10.3, 11.1).
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { unsealPrivateKey } from '../../../authority/signers.ts'
+import { openCertificateKey } from '../../../authority/signers.ts'
 import type { AuditEventType } from '../../../domain/audit.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { encodePem } from '../../../pki/pem.ts'
@@ -36,8 +36,8 @@ const recordDownload = (em: EntityManager, type: keyof typeof subjects, certific
 }
 
 /** The private key in the clear, PKCS#8 DER; the caller wipes it. PRIVATE_KEY_NOT_AVAILABLE where none is held. */
-const openPrivateKey = async (em: EntityManager, seal: Seal, { privateKeyId }: Certificate): Promise<Buffer> => {
-  const pkcs8 = await unsealPrivateKey(em, seal, privateKeyId)
+const openPrivateKey = async (em: EntityManager, seal: Seal, certificate: Certificate): Promise<Buffer> => {
+  const pkcs8 = await openCertificateKey(em, seal, certificate)
   if (!pkcs8) throw new Failure('PRIVATE_KEY_NOT_AVAILABLE')
   return pkcs8
 }

@@ -1,0 +1,31 @@
+// What each sealed column is sealed for. Owners are made of the columns that lead to the secret: who changes one of them
+// cannot open it.
+import type { Ca } from './rows/ca.ts'
+import type { CertificateProvider } from './rows/certificate-provider.ts'
+import type { EndEntityPassword } from './rows/end-entity-password.ts'
+import type { Use } from './seal.ts'
+
+/** The private key of a certificate; the hash is that of its SubjectPublicKeyInfo. */
+export const certificateKeyUse = (certificateId: string, publicKeyHash: string): Use => ({
+  purpose: 'END_ENTITY',
+  owner: certificateId,
+  publicKeyHash,
+})
+
+/** The private key of a CA of a provider; the hash is that of its SubjectPublicKeyInfo. */
+export const caKeyUse = (
+  { id, certificateProviderId }: Pick<Ca, 'id' | 'certificateProviderId'>,
+  publicKeyHash: string,
+): Use => ({ purpose: 'CA', owner: `${certificateProviderId ?? 'no provider'}/${id}`, publicKeyHash })
+
+/** The password of an end entity for a policy. */
+export const passwordUse = ({ endEntityId, policyId }: Pick<EndEntityPassword, 'endEntityId' | 'policyId'>): Use => ({
+  purpose: 'PASSWORD',
+  owner: `${endEntityId}/${policyId}`,
+})
+
+/** The secret members of a provider's configuration. */
+export const providerSecretUse = ({ id }: Pick<CertificateProvider, 'id'>): Use => ({
+  purpose: 'PROVIDER_SECRET',
+  owner: id,
+})
