@@ -8,22 +8,13 @@ import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { record } from '../../storage/audit.ts'
 import { lockRow } from '../../storage/lock.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { linksBelow } from '../links.ts'
 import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, type CaSigner } from '../signers.ts'
 import { capabilitiesWithin, templateFor, templatesOf } from '../templates.ts'
 import { makeHierarchy } from './local-ca.ts'
 import { completeLocal, fixedMembers, localSettings } from './local-configuration.ts'
 import type { IssueOrder, ProviderKind, Terms } from './provider.ts'
-
-/** The links in certificates below a CA (contract 10.2). */
-const urlsBelow = async ({ settings, baseUrl }: AuthorityServices, caId: string): Promise<DistributionUrls> => {
-  const prefix = (await settings.text('pki.base-url')) ?? `${baseUrl}/pki`
-  return {
-    crl: [`${prefix}/crl/${caId}.crl`],
-    ocsp: [`${prefix}/ocsp/${caId}`],
-    caIssuers: [`${prefix}/ca/${caId}.cer`],
-  }
-}
 
 const termsOf = (provider: CertificateProvider, policyConfiguration: string): Terms => {
   const template = templateFor(provider, policyConfiguration)
@@ -81,7 +72,7 @@ export const local: ProviderKind = {
       configuration: completeLocal(provider.name, provider.settings),
       providerId: id,
       now: services.clock(),
-      urlsBelow: caId => urlsBelow(services, caId),
+      urlsBelow: caId => linksBelow(services, caId),
     })
     provider.issuingCaId = issuing.id
     record(em, { type: 'ENTITY_CREATED', objectId: issuing.id, what: `CA ${issuing.subjectDn} created` })
@@ -89,7 +80,7 @@ export const local: ProviderKind = {
   check: async (em, services, provider) => checkCaSigner(await signerOf(em, services, provider)),
   open: async (em, services, provider) => {
     const signer = await signerOf(em, services, provider)
-    const urls = await urlsBelow(services, signer.caId)
+    const urls = await linksBelow(services, signer.caId)
     return { issuerCaId: signer.caId, issue: issuingBy(signer, provider, urls) }
   },
 }
