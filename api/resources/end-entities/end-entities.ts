@@ -26,6 +26,7 @@ export const createNewEndEntity = operation('POST /end-entities', {
   example: { body: { realmId: exampleIds.Realm, commonName: 'web-03', domains: ['web-03.example.org'] } },
   returns: [201, CreateEndEntityResponseDto],
   fails: [415, 422],
+  refuses: ['VALIDATION_FAILED', 'ALREADY_EXISTS'],
   handle: ({ em, caller, realm, body }) => {
     const fields = endEntityFields(body)
     return create(em, caller, {
@@ -55,6 +56,7 @@ export const setEndEntityAlias = operation('PATCH /end-entities/:id/alias', {
   example: { body: { alias: 'web-01 (Berlin)', version: 1 } },
   returns: [200, GetEndEntityResponseDto],
   fails: [409, 415],
+  refuses: ['ALREADY_EXISTS'],
   handle: async ({ em, target, body: { alias } }) => {
     change(target, { alias })
     const what = `Alias of end entity ${target.commonName ?? target.id} set to ${alias}`
@@ -82,6 +84,7 @@ export const searchEndEntities = operation('POST /end-entities/search', {
   paging: true,
   returns: [200, GetEndEntityResponseDtoPage],
   fails: [415, 422],
+  refuses: ['REALM_MISMATCH'],
   handle: ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
     mustBeOfRealm(realm, policy, passwordPolicy)
     return findEndEntities(em, caller, { ...body, policy, passwordPolicy, page })
