@@ -9,6 +9,7 @@
 //     example: { body: { name: 'A' } }, // the call that the documentation shows and a test sends word for word
 //     returns: [200, UpdateRealmResponseDto],
 //     fails: [409, 415, 422],          // beyond 400, 401, 403, 404, 405, 500 (`never` takes one of those away)
+//     refuses: ['ALREADY_EXISTS'],     // the codes of its own rules; those of the members above follow (refusals.ts)
 //     handle: ({ target, body }) => Object.assign(target, body),
 //   })
 //
@@ -38,6 +39,7 @@ import type { Dependencies } from './dependencies.ts'
 import type { Example } from './examples.ts'
 import { mustBeAsked, type FurtherNeed } from './needs.ts'
 import type { Cost } from './rate-limit.ts'
+import type { Refusals } from './refusals.ts'
 import { from, type EntityType, type Source } from './source.ts'
 
 export { from }
@@ -128,6 +130,8 @@ export interface Declaration<T extends Types, A> {
   readonly paging?: T['paging']
   readonly returns: readonly [200 | 201 | 204, A]
   readonly fails?: readonly FailureStatus[]
+  /** The codes of its own rules, beyond those that follow from the other members. */
+  readonly refuses?: Refusals
   /** Statuses of every operation that this one does not answer. */
   readonly never?: readonly (401 | 403 | 404)[]
   /** Rows of `on` that are archived are refused (409 ENTITY_ARCHIVED). */
@@ -163,6 +167,7 @@ export interface Operation {
   readonly answer: z.ZodType | null
   /** Every status of failure that it answers. */
   readonly failures: ReadonlySet<number>
+  readonly refuses: Refusals
   readonly living: boolean
   readonly repeatable: boolean
   /** The most octets of its body. */
@@ -210,6 +215,7 @@ const complete = (signature: string, declaration: Declaration<Types, z.ZodType |
     status: returns[0],
     answer: returns[1],
     failures: failuresOf(declaration),
+    refuses: rest.refuses ?? [],
     living: rest.living ?? false,
     repeatable: rest.repeatable ?? method === 'PATCH',
     bodyLimit: bodyLimitOf(body as z.ZodType | undefined, largeBody),

@@ -5,7 +5,8 @@ import type { PageRequest, Sort } from '../../domain/search.ts'
 import { readParameters } from './errors.ts'
 import { Count, optionally } from './query.ts'
 
-const auditMembers = ['createdDate', 'createdBy', 'lastModifiedDate']
+/** The columns by which every list can be sorted, also with the prefix `metadata.`. */
+export const auditMembers: readonly string[] = ['createdDate', 'createdBy', 'lastModifiedDate']
 
 const Paging = z.object({
   page: optionally(Count(0), 0),

@@ -1,30 +1,37 @@
-// Schemas of path and query parameters, which arrive as text (contract 1.2).
+// Schemas of path and query parameters, which arrive as text (contract 1.2). `parameter` is what the documentation shows
+// in place of that text, and `otherwise` its default.
 import { z } from 'zod'
 import { maxIds, Uuid } from './dto.ts'
 
 /** A Boolean parameter: `true` or `false`. */
-export const Flag = z.codec(z.enum(['true', 'false']), z.boolean(), {
-  decode: text => text === 'true',
-  encode: flag => (flag ? 'true' : 'false'),
-})
+export const Flag = z
+  .codec(z.enum(['true', 'false']), z.boolean(), {
+    decode: text => text === 'true',
+    encode: flag => (flag ? 'true' : 'false'),
+  })
+  .meta({ parameter: { type: 'boolean' } })
 
 /** An Int parameter within a range. */
 export const Count = (min: number, max = 2_147_483_647) =>
-  z.codec(z.string().regex(/^-?\d+$/, { error: 'must be a whole number' }), z.number().min(min).max(max), {
-    decode: text => Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(text), Number.MAX_SAFE_INTEGER)),
-    encode: String,
-  })
+  z
+    .codec(z.string().regex(/^-?\d+$/, { error: 'must be a whole number' }), z.number().min(min).max(max), {
+      decode: text => Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(text), Number.MAX_SAFE_INTEGER)),
+      encode: String,
+    })
+    .meta({ parameter: { type: 'integer', format: 'int32', minimum: min, maximum: max } })
 
 /** A parameter that may be absent, and what it is then. */
 export const optionally = <S extends z.ZodType, D>(schema: S, otherwise: D) =>
-  z.codec(
-    schema.optional(),
-    z.custom<z.output<S> | D>(() => true),
-    {
-      decode: given => (given ?? otherwise) as z.output<S> | D,
-      encode: given => given as never,
-    },
-  )
+  z
+    .codec(
+      schema.optional(),
+      z.custom<z.output<S> | D>(() => true),
+      {
+        decode: given => (given ?? otherwise) as z.output<S> | D,
+        encode: given => given as never,
+      },
+    )
+    .meta(otherwise === null ? {} : { otherwise })
 
 const splitAtCommas = (value: string | string[]): string[] =>
   [value]
@@ -47,12 +54,14 @@ export const parametersIn = (query: string): Readonly<Record<string, string | st
 
 /** A list of ids, `ids=a,b` or `ids=a&ids=b`: at least one, duplicates count once. */
 export const Ids = (max = maxIds) =>
-  z.codec(
-    z.union([z.string(), z.array(z.string())]),
-    z
-      .array(Uuid)
-      .overwrite(ids => [...new Set(ids)])
-      .min(1)
-      .max(max),
-    { decode: splitAtCommas, encode: ids => ids },
-  )
+  z
+    .codec(
+      z.union([z.string(), z.array(z.string())]),
+      z
+        .array(Uuid)
+        .overwrite(ids => [...new Set(ids)])
+        .min(1)
+        .max(max),
+      { decode: splitAtCommas, encode: ids => ids },
+    )
+    .meta({ parameter: { type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1, maxItems: max } })

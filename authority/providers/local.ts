@@ -1,5 +1,6 @@
 // LOCAL: the built-in CA. Root and issuing CA are made once, their keys sealed in the database.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { asItIs } from '../../domain/end-entity-rules.ts'
 import { Failure, type ApiError } from '../../domain/failure.ts'
 import { specOf } from '../../domain/key-rules.ts'
 import { issueCertificate, LintError, type DistributionUrls } from '../../pki/certificate/certificate.ts'
@@ -14,22 +15,13 @@ import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { record } from '../../storage/audit.ts'
 import { lockRow } from '../../storage/lock.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { linksBelow } from '../links.ts'
 import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, type CaSigner } from '../signers.ts'
 import { capabilitiesWithin, templateFor, templatesOf } from '../templates.ts'
 import { makeHierarchy, type HierarchyPlan } from './local-ca.ts'
 import { completeLocal, fixedMembers, localSettings } from './local-configuration.ts'
 import type { IssueOrder, ProviderKind, Terms } from './provider.ts'
-
-/** The links in certificates below a CA (contract 10.2). */
-const urlsBelow = async ({ settings, baseUrl }: AuthorityServices, caId: string): Promise<DistributionUrls> => {
-  const prefix = (await settings.text('pki.base-url')) ?? `${baseUrl}/pki`
-  return {
-    crl: [`${prefix}/crl/${caId}.crl`],
-    ocsp: [`${prefix}/ocsp/${caId}`],
-    caIssuers: [`${prefix}/ca/${caId}.cer`],
-  }
-}
 
 const termsOf = (provider: CertificateProvider, policyConfiguration: string): Terms => {
   const template = templateFor(provider, policyConfiguration)
@@ -93,7 +85,7 @@ export const local: ProviderKind = {
       configuration: completeLocal(provider.name, provider.settings),
       providerId: id,
       now: services.clock(),
-      urlsBelow: caId => urlsBelow(services, caId),
+      urlsBelow: caId => linksBelow(services, caId),
     }
     const issuing = await refusing('INVALID_PROVIDER_CONFIGURATION', () => makeHierarchy(plan))
     provider.issuingCaId = issuing.id
@@ -102,7 +94,7 @@ export const local: ProviderKind = {
   check: async (em, services, provider) => checkCaSigner(await signerOf(em, services, provider)),
   open: async (em, services, provider) => {
     const signer = await signerOf(em, services, provider)
-    const urls = await urlsBelow(services, signer.caId)
+    const urls = await linksBelow(services, signer.caId)
     return { issuerCaId: signer.caId, issue: issuingBy(signer, provider, urls) }
   },
 }

@@ -1,4 +1,5 @@
-// Every operation is sent as the served document shows it, word for word, to an installation that has the resources of the examples.
+// Every operation is sent as the served document shows it, word for word, to an installation that has the resources of the examples,
+// and its answer is the one that the document shows: `RECORD_EXAMPLES=1 npm test -- test/api/examples` records the answers anew.
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { operations } from '../../api/app.ts'
@@ -6,13 +7,14 @@ import { exampleCertificatePem, exampleIds } from '../../api/kernel/examples.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
+import { isRecording, keepAnswers, shownOf, stableOf } from '../support/recorded-examples.ts'
 
 type Json = Record<string, unknown>
 interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query'
   readonly required?: boolean
-  readonly example?: string
+  readonly example?: string | number | boolean | readonly string[]
 }
 interface Content {
   readonly 'application/json': { readonly schema: Json; readonly example?: unknown }
@@ -32,6 +34,7 @@ let installation: ExampleInstallation
 let calls: ReadonlyMap<string, Call>
 let components: Json
 let sent = 0
+const answers = new Map<string, unknown>()
 
 beforeAll(async () => {
   installation = await startExampleInstallation()
@@ -45,6 +48,7 @@ beforeAll(async () => {
 beforeEach(() => installation.restore())
 afterAll(async () => {
   process.stdout.write(`${sent} of ${Object.keys(operations).length} examples were sent\n`)
+  if (isRecording) keepAnswers(answers)
   await installation.stop()
 })
 
@@ -76,7 +80,7 @@ const callerOf = (operationId: string): ApiCaller =>
   operationId === 'signDataWithCA' ? installation.client : installation.admin
 
 const missing = ({ parameters, requestBody }: Documented): string[] => [
-  ...parameters.filter(({ required, example }) => required && !example).map(({ name }) => name),
+  ...parameters.filter(({ required, example }) => required && example === undefined).map(({ name }) => name),
   ...(requestBody && requestBody.content['application/json'].example === undefined ? ['body'] : []),
 ]
 
@@ -84,8 +88,11 @@ const addressOf = ({ path, parameters }: Call): string => {
   const given = parameters.filter(({ example }) => example !== undefined)
   const filled = given
     .filter(parameter => parameter.in === 'path')
-    .reduce((address, { name, example = '' }) => address.replace(`{${name}}`, encodeURIComponent(example)), path)
-  const query = given.filter(parameter => parameter.in === 'query').map(({ name, example = '' }) => [name, example])
+    .reduce(
+      (address, { name, example = '' }) => address.replace(`{${name}}`, encodeURIComponent(String(example))),
+      path,
+    )
+  const query = given.filter(parameter => parameter.in === 'query').map(({ name, example }) => [name, String(example)])
   return query.length > 0 ? `${filled}?${new URLSearchParams(query).toString()}` : filled
 }
 
@@ -120,4 +127,8 @@ test.each(Object.keys(operations))('%s: the example is a call that succeeds', as
     refusal ? { status: 422, apiError: refusal } : { status: Number(success), apiError: undefined },
   )
   expectFit(call.responses[status]?.content, body)
+  if (!body || refusal) return
+  answers.set(operationId, shownOf(body))
+  const recorded = call.responses[status]?.content?.['application/json'].example
+  if (!isRecording) expect(stableOf(recorded)).toEqual(stableOf(shownOf(body)))
 })

@@ -24,7 +24,9 @@ interface Document {
   readonly servers: readonly { readonly url: string }[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, Json>>; readonly securitySchemes: Json }
+  readonly components: Readonly<Record<'schemas' | 'examples', Readonly<Record<string, Json>>>> & {
+    readonly securitySchemes: Json
+  }
 }
 
 const text = JSON.stringify(openApiOf(operations, 'http://localhost:8080'))
@@ -56,11 +58,10 @@ describe('the document', () => {
     for (const { description } of tags) expect(description).toMatch(/^[A-Z].+[^.]$/)
   })
   test('has every component that something refers to, and no other', () => {
-    const references = new Set(
-      every(/"\$ref":"([^"]+)"/g).map(reference => reference.replace('#/components/schemas/', '')),
-    )
-    expect([...references].sort()).toEqual(Object.keys(components.schemas).sort())
-    for (const name of references) expect(name).toMatch(/^[A-Za-z0-9._-]+$/)
+    const references = new Set(every(/"\$ref":"#\/components\/([^"]+)"/g))
+    const named = (kind: 'schemas' | 'examples') => Object.keys(components[kind]).map(name => `${kind}/${name}`)
+    expect([...references].sort()).toEqual([...named('schemas'), ...named('examples')].sort())
+    for (const name of references) expect(name).toMatch(/^(schemas|examples)\/[A-Za-z0-9._-]+$/)
   })
   test('has patterns that mean the same with and without Unicode', () => {
     for (const pattern of new Set(every(/"pattern":("(?:[^"\\]|\\.)*")/g))) {
@@ -114,7 +115,7 @@ describe('every operation', () => {
     const wrong = failing(({ responses }) => {
       const codes = Object.keys(responses)
       const successes = codes.filter(code => /^20[014]$/.test(code))
-      const failures = codes.filter(code => /^(40[013459]|415|422|50[02])$/.test(code))
+      const failures = codes.filter(code => /^(40[013459]|415|422|429|50[023])$/.test(code))
       const described = Object.values(responses).every(({ description }) => /\S/.test(description))
       return successes.length === 1 && failures.length === codes.length - 1 && described
     })

@@ -19,6 +19,7 @@ import { Settings } from '../../storage/settings.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import { User } from '../../storage/rows/user.ts'
 import { freshDatabase } from './database.ts'
+import { mustBeDeclared } from './declared.ts'
 import { startIssuer } from './issuer.ts'
 import { stack } from './stack.ts'
 
@@ -54,7 +55,13 @@ const clientOf = (url: string, token?: string) => {
       })
       const text = await response.text()
       const isJson = response.headers.get('Content-Type')?.includes('json')
-      return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+      const reply = {
+        status: response.status,
+        headers: response.headers,
+        body: isJson && text ? JSON.parse(text) : text,
+      }
+      mustBeDeclared(method, path, reply)
+      return reply
     }
   return {
     get: (path: string, extras?: Extras) => send('GET')(path, undefined, extras),

@@ -19,6 +19,7 @@ import {
   GetCertReqResponseDto,
 } from './dtos.ts'
 import { startWaiting } from './waiting.ts'
+import { ruleBreaches } from './refusals.ts'
 
 const bytesOf = (given: Uint8Array | null | undefined): Buffer | null => (given ? Buffer.from(given) : null)
 
@@ -81,6 +82,14 @@ export const createCertRequest = operation('POST /cert-requests', {
   },
   returns: [201, CreateCertReqResponseDto],
   fails: [415, 422],
+  refuses: [
+    ...ruleBreaches,
+    'VALIDATION_FAILED',
+    'INVALID_PKCS10',
+    'INVALID_PUBLIC_KEY',
+    'EMAIL_MISSING',
+    'MAIL_NOT_CONFIGURED',
+  ],
   handle: async ({ policy, endEntity, body, em, caller, temporal, settings, clock }) => {
     const asked = askedIn(body, { policy, endEntity })
     judge(await openCase(em, asked, await newCaseView(settings, clock)))

@@ -10,6 +10,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import { operation } from '../../kernel/operation.ts'
 import { PENDING, type Temporal } from '../../kernel/temporal.ts'
 import { ApproveCertReqResponseDto, DeclineCertReqResponseDto } from './dtos.ts'
+import { ruleBreaches } from './refusals.ts'
 
 interface Decision {
   readonly target: CertRequest
@@ -54,6 +55,7 @@ export const approveCertRequest = operation('PATCH /cert-requests/:id/approve', 
   repeatable: false,
   returns: [200, ApproveCertReqResponseDto],
   fails: [409, 422],
+  refuses: [...ruleBreaches, 'INVALID_STATE', 'SELF_APPROVAL_NOT_ALLOWED', 'ALREADY_APPROVED_BY_PRINCIPAL'],
   handle: async context => {
     const { target, orderId } = await decide('APPROVE', context)
     if (orderId && target.certRequestStatus === 'APPROVED') await awaitCertificate(context.em, target)
@@ -68,5 +70,6 @@ export const declineCertRequest = operation('PATCH /cert-requests/:id/decline', 
   repeatable: false,
   returns: [200, DeclineCertReqResponseDto],
   fails: [409, 422],
+  refuses: ['INVALID_STATE', 'ENTITY_ARCHIVED'],
   handle: async context => (await decide('DECLINE', context)).target,
 })

@@ -73,6 +73,7 @@ export const importCertificates = operation('POST /cert-requests/import-certific
   cost: 'IMPORT',
   returns: [201, ImportCertificatesResponseDto],
   fails: [415, 422],
+  refuses: ['INVALID_CERTIFICATE', 'IMPORT_NOT_ALLOWED', 'REALM_MISMATCH', 'ENTITY_ARCHIVED', 'VALIDATION_FAILED'],
   handle: async ({ em, clock, ...call }) => {
     const prepared = await prepare({ em, ...call })
     return serially(() => em.transactional(transaction => store(transaction, prepared, clock())))
@@ -90,6 +91,7 @@ export const verifyImportCertificates = operation('POST /cert-requests/import-ce
   cost: 'IMPORT',
   returns: [200, VerifyImportCertificatesResponseDto],
   fails: [415, 422],
+  refuses: ['INVALID_CERTIFICATE', 'IMPORT_NOT_ALLOWED', 'REALM_MISMATCH', 'ENTITY_ARCHIVED', 'VALIDATION_FAILED'],
   handle: async call => {
     const prepared = await prepare(call)
     return verifyAnswer(await judgeImport(call.em, prepared), prepared.issuance)

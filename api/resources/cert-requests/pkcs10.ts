@@ -29,6 +29,7 @@ export const getCertRequestByPkcs10AndEndEntity = operation('POST /cert-requests
   example: { body: { pkcs10ReqBase64: examplePkcs10 } },
   returns: [200, GetCertReqResponseDto],
   fails: [409, 415],
+  refuses: ['INVALID_PKCS10', 'CERT_REQUEST_NOT_FOUND', 'ENTITY_ARCHIVED'],
   // The newest one is meant, whoever asks: an older one that the caller may read does not stand in for it.
   handle: async ({ target, body, em, caller }) => {
     const { der } = parsePkcs10(Buffer.from(body.pkcs10ReqBase64))
@@ -74,6 +75,7 @@ export const examinePkcs10Request = operation('PUT /cert-requests/examine-pkcs10
   },
   returns: [200, ExaminePkcs10RequestResponseDto],
   fails: [415, 422],
+  refuses: ['INVALID_PKCS10', 'REALM_MISMATCH', 'ENTITY_ARCHIVED'],
   handle: async ({ policy, endEntity, body, em, settings, clock }) => {
     const pkcs10 = Buffer.from(body.pkcs10ReqBase64)
     const asked = { policy, endEntity, pkcs10, keyPairMode: 'PKCS10', ...onlyExamined } as const

@@ -44,6 +44,7 @@ export const createCertificateProvider = operation('POST /certificate-providers'
   example: { body: { name: 'House CA', certificateProviderType: 'LOCAL', configuration: '{"keyAlgorithm":"EC"}' } },
   returns: [201, CreateCertificateProviderResponseDto],
   fails: [415, 422],
+  refuses: ['ALREADY_EXISTS', 'INVALID_PROVIDER_CONFIGURATION'],
   never: [404],
   handle: async ({ em, caller, temporal, body: { name, certificateProviderType, configuration } }) => {
     const settings = newSettings(certificateProviderType, name, configuration)
@@ -94,6 +95,7 @@ export const updateCertificateProvider = operation('PATCH /certificate-providers
   example: { body: { name: 'Office CA of 2027', version: 1 } },
   returns: [200, UpdateCertificateProviderResponseDto],
   fails: [409, 415, 422],
+  refuses: ['ALREADY_EXISTS', 'INVALID_PROVIDER_CONFIGURATION'],
   handle: async ({ em, target, body: { name, configuration } }) => {
     change(target, { name, settings: configuration === undefined ? undefined : changedSettings(target, configuration) })
     record(em, { type: 'ENTITY_UPDATED', objectId: target.id, what: `Certificate provider ${target.name} updated` })

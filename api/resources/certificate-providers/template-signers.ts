@@ -53,6 +53,7 @@ export const getMscaTemplatesByCertificateProviderId = operation(
     needs: 'SHAPE_POLICIES',
     returns: [200, MscaTemplatesResponseDto],
     fails: [422],
+    refuses: ['NOT_SUPPORTED_BY_PROVIDER'],
     handle: () => {
       throw new Failure('NOT_SUPPORTED_BY_PROVIDER')
     },

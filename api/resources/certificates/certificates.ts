@@ -6,6 +6,7 @@ import { issueWorkflowId } from '../../../workflows/ids.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { operation } from '../../kernel/operation.ts'
 import { optionally, Flag } from '../../kernel/query.ts'
+import { ruleBreaches } from '../cert-requests/refusals.ts'
 import { certificateAnswer } from './answers.ts'
 import { deliverAll, deliverOne } from './delivery.ts'
 import {
@@ -15,6 +16,7 @@ import {
   GetCertificateResponseDto,
 } from './dtos.ts'
 import { issueAndWait, loadRequests, plan } from './issue.ts'
+import { batchRefusals } from './refusals.ts'
 
 export const createCertificate = operation('POST /certificates/cert-requests/:id', {
   summary: 'Issue the certificate of a request and wait for it',
@@ -22,6 +24,15 @@ export const createCertificate = operation('POST /certificates/cert-requests/:id
   needs: 'ISSUE',
   returns: [201, CreateCertificateResponseDto],
   fails: [409, 422],
+  refuses: [
+    ...ruleBreaches,
+    'INVALID_STATE',
+    'ALREADY_ISSUED',
+    'ALREADY_ORDERED',
+    'ISSUE_PENDING',
+    'ISSUE_REJECTED',
+    'CERTIFICATE_PROVIDER_ERROR',
+  ],
   handle: async ({ target, em, temporal, settings, clock }) => {
     const planned = plan(target)
     const seconds = await settings.integer('issue.wait-seconds')
@@ -41,6 +52,7 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
   cost: 'BATCH',
   returns: [201, CreateMultipleCertificateFromCertRequestsResponseDto],
   fails: [409, 422],
+  refuses: batchRefusals([...ruleBreaches, 'ISSUE_PENDING', 'ISSUE_REJECTED', 'CERTIFICATE_PROVIDER_ERROR']),
   handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings, clock }) => {
     const get = await loadRequests(em, caller, ids)
     const { accepted, errors } = sortOut(ids, id => plan(get(id)))

@@ -61,6 +61,7 @@ export const downloadCertificateChain = operation('GET /certificates/:id/downloa
   example: { query: { casFirst: 'false' } },
   returns: [200, CertificatePemDto],
   fails: [422],
+  refuses: ['CHAIN_INCOMPLETE'],
   handle: async ({ target, em, query: { casFirst } }) => {
     const chain = await chainOf(em, target, casFirst)
     recordDownload(em, 'CERTIFICATE_DOWNLOADED', target)
@@ -74,6 +75,7 @@ export const downloadCertificatePrivateKey = operation('GET /certificates/:id/do
   needs: 'DOWNLOAD_KEY',
   returns: [200, CertificatePrivateKeyPemDto],
   fails: [422],
+  refuses: ['PRIVATE_KEY_NOT_AVAILABLE'],
   handle: async ({ target, em, seal }) => {
     const pkcs8 = await openPrivateKey(em, seal, target)
     const pemPrivateKey = encodePem('PRIVATE KEY', pkcs8)
@@ -90,6 +92,7 @@ export const retrieveCertificateP12 = operation('GET /certificates/:id/pkcs12', 
   cost: 'KEYS',
   returns: [200, KeystoreFileDto],
   fails: [422],
+  refuses: ['PRIVATE_KEY_NOT_AVAILABLE', 'CHAIN_INCOMPLETE'],
   handle: async ({ target, em, seal }) => {
     const privateKeyPkcs8 = await openPrivateKey(em, seal, target)
     const issuers = await loadIssuers(em, target.issuerCaId)
@@ -124,6 +127,7 @@ export const downloadCaChainForPolicy = operation('GET /certificates/policies/:i
   living: true,
   returns: [200, CaCertificatePemDto],
   fails: [409, 422],
+  refuses: ['CERTIFICATE_PROVIDER_ERROR', 'CHAIN_INCOMPLETE'],
   handle: async ({ target, em }) => {
     const { issuingCaId } = await em.findOneOrFail(CertificateProvider, target.certificateProviderId)
     if (!issuingCaId)

@@ -207,10 +207,12 @@ export const CertificateSearchRequestDto = dto('CertificateSearchRequestDto', {
 })
 
 const hex = (form: RegExp, error: string, bareOf: (digits: string) => string = digits => digits) =>
-  z.codec(z.string(), z.string().regex(form, { error }), {
-    decode: text => bareOf(text.toLowerCase().replace(/[\s:]/g, '')),
-    encode: digits => digits,
-  })
+  z
+    .codec(z.string(), z.string().regex(form, { error }), {
+      decode: text => bareOf(text.toLowerCase().replace(/[\s:]/g, '')),
+      encode: digits => digits,
+    })
+    .meta({ pattern: '^[0-9A-Fa-f:\\s]+$', minLength: 1 })
 
 /** A SHA-256 fingerprint: case, colons and spaces do not count (contract 1.1). */
 export const Fingerprint = hex(/^[0-9a-f]{64}$/, 'must be a SHA-256 fingerprint: 64 hexadecimal digits')

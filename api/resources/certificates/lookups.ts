@@ -25,6 +25,7 @@ export const getCertificateByFingerprint = operation('GET /certificates/by-finge
   example: { query: { fingerprint: exampleCertificate.fingerprint } },
   returns: [200, GetCertificateResponseDto],
   fails: [409],
+  refuses: ['CERTIFICATE_NOT_FOUND', 'ENTITY_ARCHIVED'],
   handle: async ({ em, caller, query: { fingerprint }, clock }) => {
     const certificate = await em.findOne(Certificate, { fingerprint })
     const unknown = new Failure('CERTIFICATE_NOT_FOUND', 'No certificate has this fingerprint.')
@@ -74,6 +75,7 @@ export const getCertificateByIssuerDnBinAndSerialNumber = operation(
     example: { body: { issuerDnBin: exampleCertificate.issuerDnBin, serialNumber: exampleCertificate.serialNumber } },
     returns: [200, GetCertificateResponseDto],
     fails: [415],
+    refuses: ['CERTIFICATE_NOT_FOUND', 'AMBIGUOUS_RESULT'],
     handle: async ({ em, caller, body: { issuerDnBin, serialNumber }, clock }) => {
       const candidates = surest(await named(em, Buffer.from(issuerDnBin), serialNumber))
       const [certificate, another] = candidates

@@ -19,6 +19,7 @@ import {
   OrderStatusDto,
 } from './dtos.ts'
 import { findOrder, itemsOf, statusOf } from './order-status.ts'
+import { batchRefusals } from './refusals.ts'
 
 const newOrderId = (): string => orderWorkflowId(crypto.randomUUID())
 
@@ -32,6 +33,7 @@ export const orderCertificate = operation('POST /api/v2/certificates/cert-reques
   needs: 'ISSUE',
   returns: [201, OrderCertificateResponseDto],
   fails: [409, 422],
+  refuses: ['INVALID_STATE', 'ENTITY_ARCHIVED', 'ALREADY_ISSUED', 'ALREADY_ORDERED'],
   handle: async ({ target, em, caller, temporal, clock }) => {
     mustBeOrderable(issueStateOf(target))
     const order = { id: newOrderId(), createdBy: caller.id, multiple: false, omitArtifacts: false, now: clock() }
@@ -67,6 +69,7 @@ export const orderMultipleCertificates = operation('POST /api/v2/certificates/ce
   cost: 'BATCH',
   returns: [201, OrderMultipleCertificatesResponseDto],
   fails: [409, 422],
+  refuses: batchRefusals(),
   handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, clock }) => {
     // In a fork that nobody flushes: these rows are read, and there may be 10,000.
     const get = await loadRequests(em.fork(), caller, ids)
@@ -89,6 +92,7 @@ export const getOrder = operation('GET /api/v2/orders/:orderId', {
   params: orderId,
   example: placed,
   returns: [200, OrderStatusDto],
+  refuses: ['ORDER_NOT_FOUND'],
   handle: async ({ params, em, caller }) => statusOf(em, await findOrder(em, caller, params.orderId)),
 })
 
@@ -100,5 +104,6 @@ export const getOrderItems = operation('GET /api/v2/orders/:orderId/items', {
   example: placed,
   paging: true,
   returns: [200, OrderItemDtoPage],
+  refuses: ['ORDER_NOT_FOUND'],
   handle: async ({ params, em, caller, page }) => itemsOf(em, await findOrder(em, caller, params.orderId), page),
 })

@@ -31,6 +31,7 @@ export const createNewEndEntity = operation('POST /end-entities', {
   example: { body: { realmId: exampleIds.Realm, commonName: 'web-03', domains: ['web-03.example.org'] } },
   returns: [201, CreateEndEntityResponseDto],
   fails: [415, 422],
+  refuses: ['VALIDATION_FAILED', 'ALREADY_EXISTS'],
   handle: ({ em, caller, realm, body }) => {
     const fields = endEntityFields(body)
     return create(em, caller, {
@@ -67,6 +68,7 @@ export const setEndEntityAlias = operation('PATCH /end-entities/:id/alias', {
   example: { body: { alias: 'web-01 (Berlin)', version: 1 } },
   returns: [200, GetEndEntityResponseDto],
   fails: [409, 415],
+  refuses: ['ALREADY_EXISTS'],
   handle: async ({ em, target, body: { alias } }) => {
     if (target.alias === alias) return target
     await mustBeFree(em, target, alias)
@@ -97,6 +99,7 @@ export const searchEndEntities = operation('POST /end-entities/search', {
   cost: 'SEARCH',
   returns: [200, GetEndEntityResponseDtoPage],
   fails: [415, 422],
+  refuses: ['REALM_MISMATCH'],
   handle: async ({ em, caller, realm, policy, passwordPolicy, page, body }) => {
     mustBeOfRealm(realm, policy, passwordPolicy)
     const held = policy ? await heldUnder(em, policy) : asItIs

@@ -55,6 +55,7 @@ export const getEndEntityByRealmIdAndExternalId = operation('GET /end-entities/r
   example: { params: { externalId: 'A-4711' } },
   returns: [200, GetEndEntityResponseDto],
   fails: [409],
+  refuses: ['END_ENTITY_NOT_FOUND', 'AMBIGUOUS_RESULT', 'ENTITY_ARCHIVED'],
   handle: async ({ em, caller, realm, params: { externalId } }) => {
     const found = await em.find(EndEntity, { realmId: realm.id, externalId })
     const ofState = (archived: boolean) => found.filter(endEntity => endEntity.archived === archived)
@@ -74,6 +75,7 @@ export const findEndEntityByPolicyIdAndEndEntityDataset = operation(
     example: { body: { commonName: 'web-01', domains: ['web-01.example.org'] } },
     returns: [200, GetEndEntityResponseDto],
     fails: [409, 415, 422],
+    refuses: ['END_ENTITY_NOT_FOUND', 'AMBIGUOUS_RESULT', 'VALIDATION_FAILED'],
     handle: ({ policy, body, ...lookup }) => findBySubject(lookup, policy, endEntityFields(body)),
   },
 )
@@ -88,6 +90,7 @@ export const findEndEntityByPolicyIdAndPkcs10 = operation('POST /end-entities/po
   example: { body: { pkcs10ReqBase64: examplePkcs10 } },
   returns: [200, GetEndEntityResponseDto],
   fails: [409, 415, 422],
+  refuses: ['END_ENTITY_NOT_FOUND', 'AMBIGUOUS_RESULT', 'VALIDATION_FAILED', 'INVALID_PKCS10'],
   handle: ({ policy, body: { pkcs10ReqBase64 }, ...lookup }) =>
     findBySubject(lookup, policy, subjectDataOf(checkPkcs10(Buffer.from(pkcs10ReqBase64)))),
 })
@@ -100,6 +103,7 @@ export const findEeByCertBytes = operation('POST /end-entities/find-by-cert-byte
   example: { body: { certBytes: exampleCertificatePem } },
   returns: [200, GetEndEntityResponseDto],
   fails: [409, 415],
+  refuses: ['END_ENTITY_NOT_FOUND', 'INVALID_CERTIFICATE', 'ENTITY_ARCHIVED'],
   handle: async ({ em, caller, body: { certBytes } }) => {
     const { fingerprint } = parseCertificate(Buffer.from(certBytes))
     const certificate = await em.findOne(Certificate, { fingerprint })

@@ -135,6 +135,7 @@ export const uploadEndEntitiesCsv = operation('POST /end-entities/upload-csv', {
   cost: 'IMPORT',
   returns: [201, EndEntityMassImportResponseDto],
   fails: [415, 422],
+  refuses: ['REALM_MISMATCH', 'INVALID_CSV'],
   handle: async ({ em, realm, policy, body: { csv, csvBase64 }, query: { dryRun }, clock }) => {
     if (policy && policy.realmId !== realm.id) throw new Failure('REALM_MISMATCH')
     const table = await readTable(csv ?? csvBase64 ?? '')

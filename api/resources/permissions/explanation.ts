@@ -88,6 +88,17 @@ const explain = async (em: EntityManager, principalId: string, asked: Question):
   return { ...asked, principal, verdict, known: { place, names: await namesAt(em, place) } }
 }
 
+/** What the id may name in vain: whatever operations work on. */
+const unknownResources = [
+  'REALM_NOT_FOUND',
+  'POLICY_NOT_FOUND',
+  'END_ENTITY_NOT_FOUND',
+  'CERT_REQUEST_NOT_FOUND',
+  'CERTIFICATE_NOT_FOUND',
+  'CERTIFICATE_PROVIDER_NOT_FOUND',
+  'API_CLIENT_NOT_FOUND',
+] as const
+
 export const explainPermission = operation('GET /permissions/explain', {
   summary: 'Explain why a principal may or may not call an operation, and who could allow it',
   description: 'The id names the resource that the operation works on; it may be left out where there is none.',
@@ -97,6 +108,7 @@ export const explainPermission = operation('GET /permissions/explain', {
     query: { principalId: exampleIds.User, operationId: 'getCertificateDetails', id: exampleIds.Certificate },
   },
   returns: [200, PermissionExplanationDto],
+  refuses: ['USER_NOT_FOUND', ...unknownResources],
   handle: async ({ em, operations, query: { principalId, operationId, id } }) => {
     const asked = { operationId, operation: operationIn(operations, operationId), id }
     return answerOf(await explain(em, principalId, asked))

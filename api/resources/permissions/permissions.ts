@@ -68,6 +68,8 @@ export const getApiClientPermissions = operation('GET /permissions/api-clients/:
   handle: ({ em, target: { id } }) => authorization(em, id, 'API_CLIENT'),
 })
 
+const ofGrants = ['USER_NOT_FOUND', 'API_CLIENT_NOT_FOUND', 'ENTITY_ARCHIVED'] as const
+
 export const updateGlobalPermissions = operation('PATCH /permissions/global', {
   summary: 'Replace the global permissions of a principal',
   needs: 'ADMIN',
@@ -75,6 +77,7 @@ export const updateGlobalPermissions = operation('PATCH /permissions/global', {
   example: { body: { ...jane, permissions: ['REALMS_CREATE'] } },
   returns: [204, null],
   fails: [415],
+  refuses: ['USER_NOT_FOUND', 'API_CLIENT_NOT_FOUND', 'LAST_ADMIN'],
   handle: ({ em, body }) => replaceGlobal(em, body, body.permissions),
 })
 
@@ -86,6 +89,7 @@ export const updateRealmPermissions = operation('PATCH /permissions/realms', {
   example: { body: { ...jane, realmPermissions: [{ id: exampleIds.Realm, permissions: ['FULL_READ', 'UPDATE'] }] } },
   returns: [204, null],
   fails: [415],
+  refuses: [...ofGrants, 'REALM_NOT_FOUND'],
   handle: ({ em, caller, body }) =>
     replaceOn(em, caller, { entity: Realm, scope: 'REALM', receiver: body, sets: body.realmPermissions }),
 })
@@ -100,6 +104,7 @@ export const updatePolicyPermissions = operation('PATCH /permissions/policies', 
   },
   returns: [204, null],
   fails: [415],
+  refuses: [...ofGrants, 'POLICY_NOT_FOUND'],
   handle: ({ em, caller, body }) =>
     replaceOn(em, caller, { entity: Policy, scope: 'POLICY', receiver: body, sets: body.policyPermissions }),
 })
@@ -112,6 +117,7 @@ export const updateEndEntityPermissions = operation('PATCH /permissions/end-enti
   example: { body: { ...jane, endEntityPermissions: [{ id: exampleIds.EndEntity, permissions: ['UPDATE'] }] } },
   returns: [204, null],
   fails: [415],
+  refuses: [...ofGrants, 'END_ENTITY_NOT_FOUND'],
   handle: ({ em, caller, body }) =>
     replaceOn(em, caller, { entity: EndEntity, scope: 'END_ENTITY', receiver: body, sets: body.endEntityPermissions }),
 })
@@ -124,6 +130,7 @@ export const updateCertRequestPermissions = operation('PATCH /permissions/cert-r
   example: { body: { ...jane, certRequestPermissions: [{ id: exampleIds.CertRequest, permissions: ['APPROVE'] }] } },
   returns: [204, null],
   fails: [415],
+  refuses: [...ofGrants, 'CERT_REQUEST_NOT_FOUND'],
   handle: ({ em, caller, body }) =>
     replaceOn(em, caller, {
       entity: CertRequest,
@@ -143,6 +150,7 @@ export const updateCertificatePermissions = operation('PATCH /permissions/certif
   },
   returns: [204, null],
   fails: [415],
+  refuses: [...ofGrants, 'CERTIFICATE_NOT_FOUND'],
   handle: ({ em, caller, body }) =>
     replaceOn(em, caller, {
       entity: Certificate,

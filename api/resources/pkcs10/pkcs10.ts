@@ -52,6 +52,7 @@ export const createPkcs10Request = operation('POST /pkcs10', {
   cost: 'KEYS',
   returns: [200, CreatePkcs10ResponseDto],
   fails: [415, 422],
+  refuses: ['CRYPTO_RESTRICTION_VIOLATION', 'VALIDATION_FAILED'],
   handle: async ({ body: { subject, keyGenParamsDto, challengePassword } }) => {
     const fields = endEntityFields(subject)
     const keys = await generateKeyPair(specOf(keyGenParamsDto))
@@ -69,6 +70,7 @@ export const parsePkcs10 = operation('POST /pkcs10/parse', {
   example: { body: { pkcs10ReqBase64: examplePkcs10 } },
   returns: [200, ParsePkcs10ResponseDto],
   fails: [415, 422],
+  refuses: ['INVALID_PKCS10', 'INVALID_PUBLIC_KEY', 'CRYPTO_RESTRICTION_VIOLATION'],
   handle: ({ body }) => {
     const description = readPkcs10(Buffer.from(body.pkcs10ReqBase64))
     const { cryptoAlgorithm, keySize, namedCurve } = describePublicKey(description.publicKeySpki)
@@ -95,6 +97,7 @@ export const extractEndEntityInfoFromPemEncodedPkcs10 = operation('POST /public/
   example: { body: { pkcs10Pem: encodePem('CERTIFICATE REQUEST', Buffer.from(examplePkcs10, 'base64')) } },
   returns: [200, ExtractEndEntityInfoFromPkcs10ResponseDto],
   fails: [415, 422],
+  refuses: ['INVALID_PKCS10', 'INVALID_PUBLIC_KEY', 'CRYPTO_RESTRICTION_VIOLATION'],
   handle: ({ body: { pkcs10Pem } }) =>
     subjectDataOf(checkPkcs10(findObject('CERTIFICATE REQUEST', pkcs10Pem) ?? Buffer.alloc(0))),
 })

@@ -30,6 +30,7 @@ export const checkEndEntityWithRules = operation('POST /policies/:id/rules', {
   example: { body: { endEntity: { commonName: 'web-03', domains: ['web-03.example.org'] } } },
   returns: [200, CheckEndEntityResponseDto],
   fails: [415, 422],
+  refuses: ['VALIDATION_FAILED', 'REALM_MISMATCH'],
   handle: async ({ policy, stored, body, em }) => {
     mustBeOne(body)
     if (stored && stored.realmId !== policy.realmId) throw new Failure('REALM_MISMATCH')
@@ -63,5 +64,6 @@ export const getAllowedCryptoParameters = operation('PUT /policies/allowed-crypt
   },
   returns: [200, CryptoParametersDto],
   fails: [415, 422],
+  refuses: ['INVALID_POLICY_CONFIGURATION', 'TEMPLATE_NOT_FOUND'],
   handle: ({ provider, body }) => parametersOf(termsOf(provider, body.certificateProviderConfiguration).capabilities),
 })

@@ -64,6 +64,13 @@ export const createNewPolicy = operation('POST /policies', {
   },
   returns: [201, CreatePolicyResponseDto],
   fails: [415, 422],
+  refuses: [
+    'ALREADY_EXISTS',
+    'INVALID_POLICY_CONFIGURATION',
+    'TEMPLATE_NOT_FOUND',
+    'CERTIFICATE_NOT_FOUND',
+    'REALM_MISMATCH',
+  ],
   handle: async ({ em, caller, realm, provider, body }) => {
     await mustBeSigners(em, caller, { given: body })
     await compilePatterns(body.endEntityRules)
@@ -107,6 +114,13 @@ export const updatePolicy = operation('PATCH /policies/:id', {
   example: { body: { requiresManualApproval: true, version: 1 } },
   returns: [200, UpdatePolicyResponseDto],
   fails: [409, 415, 422],
+  refuses: [
+    'ALREADY_EXISTS',
+    'INVALID_POLICY_CONFIGURATION',
+    'TEMPLATE_NOT_FOUND',
+    'CERTIFICATE_NOT_FOUND',
+    'REALM_MISMATCH',
+  ],
   handle: async ({ em, caller, target, provider, body }) => {
     await mustBeSigners(em, caller, { given: body, before: target })
     await compilePatterns(body.endEntityRules)

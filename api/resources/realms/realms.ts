@@ -30,6 +30,7 @@ export const createNewRealm = operation('POST /realms', {
   example: { body: { name: 'Branch office' } },
   returns: [201, CreateRealmResponseDto],
   fails: [409, 415],
+  refuses: ['MAILING_LIST_NOT_FOUND', 'ALREADY_EXISTS'],
   handle: ({ em, caller, body: { name, mailingListId } }) => {
     mustBeMailingList(mailingListId)
     return create(em, caller, { entity: Realm, data: { name }, what: `Realm ${name}`, scope: 'REALM' })
@@ -63,6 +64,7 @@ export const updateRealm = operation('PATCH /realms/:id', {
   example: { body: { name: 'Main office', version: 1 } },
   returns: [200, UpdateRealmResponseDto],
   fails: [409, 415, 422],
+  refuses: ['MAILING_LIST_NOT_FOUND', 'ALREADY_EXISTS'],
   handle: async ({ em, target, body: { name, mailingListId } }) => {
     mustBeMailingList(mailingListId)
     change(target, { name, mailingListId })
