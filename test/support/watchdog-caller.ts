@@ -1,0 +1,85 @@
+// A thread that calls the API, and meanwhile asks `/health/live` every few milliseconds: what it does takes no time of the
+// thread that is judged.
+import { Agent, request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { parentPort } from 'node:worker_threads'
+import type { Wire } from './watchdog.ts'
+
+/** A call to make, and with whose token. */
+export interface Order extends Wire {
+  readonly url: string
+  readonly token: string
+}
+
+/** What came of a call, and of asking for the health meanwhile. */
+export interface Report {
+  readonly status: number
+  readonly body: string
+  readonly milliseconds: number
+  readonly asked: number
+  readonly slowestHealth: number
+}
+
+const everyMs = 5
+const agent = new Agent({ keepAlive: true })
+
+const call = ({ url, token, method, path, body }: Order): Promise<{ status: number; body: string }> =>
+  new Promise((resolve, reject) => {
+    const length =
+      body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
+    const headers = { Authorization: `Bearer ${token}`, ...length }
+    const sent = request(`${url}${path}`, { method, headers, agent }, answer => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => void chunks.push(chunk))
+      answer.on('end', () => {
+        resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString().slice(0, 300) })
+      })
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+
+/** Asks for the health until told to stop: how often, and how long the slowest answer took. */
+const watch = (url: string) => {
+  let stopped = false
+  let [asked, slowest] = [0, 0]
+  const ask = async (): Promise<void> => {
+    while (!stopped) {
+      const start = performance.now()
+      const { status } = await call({ url, token: '', what: 'health', method: 'GET', path: '/health/live' })
+      if (status !== 200) throw new Error(`/health/live answered ${status}.`)
+      slowest = Math.max(slowest, performance.now() - start)
+      asked += 1
+      await pause(everyMs)
+    }
+  }
+  const ended = ask()
+  return async () => {
+    stopped = true
+    await ended
+    return { asked, slowestHealth: slowest }
+  }
+}
+
+const carryOut = async (order: Order): Promise<Report> => {
+  const stop = watch(order.url)
+  const start = performance.now()
+  const reply = await call(order)
+  const milliseconds = performance.now() - start
+  return { ...reply, milliseconds, ...(await stop()) }
+}
+
+let ready: Order | undefined
+/** First the order, which takes its receiver time, then the word to begin. */
+parentPort?.on('message', (message: Order | 'begin') => {
+  if (message !== 'begin') {
+    ready = message
+    return parentPort?.postMessage('ready')
+  }
+  const order = ready as Order
+  return void carryOut(order).then(
+    report => parentPort?.postMessage(report),
+    (error: unknown) =>
+      parentPort?.postMessage({ status: 0, body: String(error), milliseconds: 0, asked: 0, slowestHealth: 0 }),
+  )
+})
