@@ -63,7 +63,12 @@ const parametersOf = (operation: Operation): Json[] => {
 
 const retryAfter = { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } } }
 
-const responsesOf = ({ status, answer, failures, needs, cost }: Operation): Json => {
+const headersOf = (headers: Operation['answerHeaders']): Json =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  )
+
+const responsesOf = ({ status, answer, answerHeaders, failures, needs, cost }: Operation): Json => {
   const description = (code: number) => STATUS_CODES[code] ?? String(code)
   const failed = [...failures, ...(needs === 'NOTHING' ? [] : [401]), ...(cost ? [429] : [])].map(code => [
     code,
@@ -73,7 +78,11 @@ const responsesOf = ({ status, answer, failures, needs, cost }: Operation): Json
       content: jsonOf(ApiExceptionResponse),
     },
   ])
-  const succeeded = { description: description(status), ...(answer && { content: jsonOf(answer) }) }
+  const succeeded = {
+    description: description(status),
+    ...(Object.keys(answerHeaders).length > 0 && { headers: headersOf(answerHeaders) }),
+    ...(answer && { content: jsonOf(answer) }),
+  }
   return { [status]: succeeded, ...(Object.fromEntries(failed) as Json) }
 }
 

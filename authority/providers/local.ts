@@ -7,6 +7,7 @@ import { builtInTemplates, subjectAlternativeNames, templateNeeds } from '../../
 import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { record } from '../../storage/audit.ts'
 import { lockRow } from '../../storage/lock.ts'
+import { noteIssuingCa } from '../../storage/provider-facts.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, type CaSigner } from '../signers.ts'
@@ -83,7 +84,8 @@ export const local: ProviderKind = {
       now: services.clock(),
       urlsBelow: caId => urlsBelow(services, caId),
     })
-    provider.issuingCaId = issuing.id
+    await em.flush()
+    await noteIssuingCa(em, id, issuing.id)
     record(em, { type: 'ENTITY_CREATED', objectId: issuing.id, what: `CA ${issuing.subjectDn} created` })
   },
   check: async (em, services, provider) => checkCaSigner(await signerOf(em, services, provider)),

@@ -114,7 +114,7 @@ describe('every operation', () => {
     const wrong = failing(({ responses }) => {
       const codes = Object.keys(responses)
       const successes = codes.filter(code => /^20[014]$/.test(code))
-      const failures = codes.filter(code => /^(40[013459]|415|422|50[02])$/.test(code))
+      const failures = codes.filter(code => /^(40[013459]|415|422|429|50[02])$/.test(code))
       const described = Object.values(responses).every(({ description }) => /\S/.test(description))
       return successes.length === 1 && failures.length === codes.length - 1 && described
     })

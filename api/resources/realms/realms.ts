@@ -65,7 +65,7 @@ export const updateRealm = operation('PATCH /realms/:id', {
   fails: [409, 415, 422],
   handle: async ({ em, target, body: { name, mailingListId } }) => {
     mustBeMailingList(mailingListId)
-    change(target, { name, mailingListId })
+    if (!change(target, { name, mailingListId })) return target
     record(em, {
       type: 'ENTITY_UPDATED',
       objectId: target.id,
@@ -79,9 +79,9 @@ export const updateRealm = operation('PATCH /realms/:id', {
 
 const shown = ({ id, firstName, lastName, email }: User) => ({
   id,
-  firstName: firstName ?? '',
-  lastName: lastName ?? '',
-  email: email ?? '',
+  firstName: firstName ?? null,
+  lastName: lastName ?? null,
+  email: email ?? null,
 })
 
 export const getAuthorizedUsers = operation('GET /realms/:id/authorized-users', {
