@@ -1,6 +1,7 @@
 // Making providers ready and checking them.
 import { Failure } from '../domain/failure.ts'
 import { record } from '../storage/audit.ts'
+import { noteCheck } from '../storage/provider-facts.ts'
 import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import type { ConnectionCheck } from '../workflows/provider.ts'
 import { LintError } from '../pki/certificate/certificate.ts'
@@ -29,8 +30,8 @@ const attempt = async (services: Services, providerId: string): Promise<string |
 const keep = ({ orm, clock }: Services, providerId: string, errorMessage: string | null): Promise<void> =>
   orm.em.fork().transactional(async em => {
     const provider = await em.findOneOrFail(CertificateProvider, providerId)
-    provider.connectionStatus = errorMessage === null ? 'OK' : 'FAILED'
-    provider.lastCheckedDate = clock()
+    const status = errorMessage === null ? 'OK' : 'FAILED'
+    await noteCheck(em, providerId, { status, date: clock() })
     if (errorMessage !== null)
       record(em, {
         type: 'CONNECTION_FAILED',

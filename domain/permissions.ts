@@ -101,6 +101,8 @@ export const rights = {
   /** The place of an order has its creator, that of a single one also its request. */
   READ_ORDER: [[creator, ...readRequest]],
   READ_USER: [[globally('USERS_READ'), self]],
+  /** Asking what somebody may do, and why. */
+  EXPLAIN_PERMISSION: [[self]],
   READ_API_CLIENT: [[globally('APICLIENTS_READ'), self]],
 } as const satisfies Record<string, readonly (readonly Way[])[]>
 export type Right = keyof typeof rights

@@ -95,14 +95,34 @@ const names: Readonly<Record<Scope, readonly [table: string, name: string]>> = {
   CERTIFICATE: ['certificate', 'coalesce(t.subject_common_name, t.subject_dn)'],
 }
 
-/** The grants of a principal on one scope, each with the name of its resource. */
-export const grantsOf = (em: EntityManager, principalId: string, scope: Scope): Promise<NamedGrant[]> => {
+/** A part of a list: so many rows after so many pages of them. */
+interface Part {
+  readonly page: number
+  readonly size: number
+}
+
+/** One page of the grants of a principal on a scope, each with the name of its resource, in the order of an index. */
+export const grantsOf = (
+  em: EntityManager,
+  principalId: string,
+  { scope, page, size }: Part & { readonly scope: Scope },
+): Promise<NamedGrant[]> => {
   const [table, name] = names[scope]
   return em.execute(
-    `select t.id, ${name} as name, g.permissions from permission_grant g join ${table} t on t.id = g.resource_id
-      where g.principal_id = ? and g.scope = ? order by 2, 1`,
-    [principalId, scope],
+    `select t.id, ${name} as name, g.permissions from (select resource_id, permissions from permission_grant
+        where principal_id = ? and scope = ? order by resource_id limit ? offset ?) g
+      join ${table} t on t.id = g.resource_id order by t.id`,
+    [principalId, scope, size, page * size],
   )
+}
+
+/** On how many resources of each scope a principal holds something. */
+export const countGrants = async (em: EntityManager, principalId: string): Promise<ReadonlyMap<string, number>> => {
+  const rows = await em.execute<{ scope: string; count: string }[]>(
+    'select scope, count(*) as count from permission_grant where principal_id = ? group by scope',
+    [principalId],
+  )
+  return new Map(rows.map(({ scope, count }) => [scope, Number(count)]))
 }
 
 /** The names of the resources of a place, by scope. */

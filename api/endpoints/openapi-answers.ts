@@ -60,13 +60,20 @@ export const failureSchemas = (operations: Operations): Readonly<Record<string, 
   return Object.fromEntries(named.map(one => [typeOf(one), { allOf: [schemaOf(ApiExceptionResponse), narrowed(one)] }]))
 }
 
+const headersOf = (headers: Operation['answerHeaders']): Json =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  )
+
 /** The answers of an operation by status. */
 export const answersOf = (operationId: string, operation: Operation, examples: Json): Json => {
-  const { status, answer } = operation
+  const { status, answer, answerHeaders } = operation
   const example = examples[operationId]
   const content = answer && jsonOf(schemaOf(answer), example === undefined ? {} : { example })
   const failures = failedOf(operationId, operation).map(one => [one.status, failed(one)])
-  return { [status]: { description: nameOf(status), ...(content && { content }) }, ...Object.fromEntries(failures) }
+  const headers = Object.keys(answerHeaders).length > 0 && { headers: headersOf(answerHeaders) }
+  const succeeded = { description: nameOf(status), ...headers, ...(content && { content }) }
+  return { [status]: succeeded, ...Object.fromEntries(failures) }
 }
 
 /** An example of the failure of each code that some operation answers, by the code. */

@@ -90,12 +90,12 @@ export const nullable = <S extends z.ZodType>(schema: S) =>
 /** An optional String of a request: absent, null, empty and blank read as null. */
 export const MaybeText = (max = 255) => maybe(line(max))
 
-/** A member with a default: absent and null read as the default. */
+/** A member with a default: absent and null read as the default, and are answered as it. */
 export const withDefault = <S extends z.ZodType>(schema: S, value: z.output<S>) =>
   z.codec(
     schema.nullish(),
     z.custom<z.output<S>>(() => true),
-    { decode: given => given ?? value, encode: given => given as never },
+    { decode: given => given ?? value, encode: given => (given ?? value) as never },
   )
 
 /** A required member in a PATCH: absent leaves it unchanged, null is refused. */

@@ -87,6 +87,8 @@ export interface Surroundings extends Pick<Dependencies, 'temporal' | 'clock' | 
   readonly em: EntityManager
   /** The operations of the interface by operationId. */
   readonly operations: Operations
+  /** The headers of the answer that the operation declares. */
+  readonly headers: Record<string, string>
 }
 
 type Context<D extends Types> = Surroundings &
@@ -129,6 +131,8 @@ export interface Declaration<T extends Types, A> {
   readonly example?: Example
   readonly paging?: T['paging']
   readonly returns: readonly [200 | 201 | 204, A]
+  /** The headers of its own that a handler sets, and what they tell. */
+  readonly answerHeaders?: Readonly<Record<string, string>>
   readonly fails?: readonly FailureStatus[]
   /** The codes of its own rules, beyond those that follow from the other members. */
   readonly refuses?: Refusals
@@ -165,6 +169,7 @@ export interface Operation {
   readonly paging: boolean
   readonly status: number
   readonly answer: z.ZodType | null
+  readonly answerHeaders: Readonly<Record<string, string>>
   /** Every status of failure that it answers. */
   readonly failures: ReadonlySet<number>
   readonly refuses: Refusals
@@ -214,6 +219,7 @@ const complete = (signature: string, declaration: Declaration<Types, z.ZodType |
     paging: paging === true,
     status: returns[0],
     answer: returns[1],
+    answerHeaders: rest.answerHeaders ?? {},
     failures: failuresOf(declaration),
     refuses: rest.refuses ?? [],
     living: rest.living ?? false,

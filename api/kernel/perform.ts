@@ -14,6 +14,8 @@ import { load, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
 /** The shaped input of one call. */
 export interface Input extends SourceInput {
   readonly page: unknown
+  /** Where the handler puts the headers of its answer. */
+  readonly headers?: Record<string, string>
   /** Undefined at a public operation. */
   readonly principal: KnownPrincipal | undefined
 }
@@ -93,7 +95,7 @@ const attempt = async (operation: Operation, input: Input, deps: Running): Promi
   const { rows, caller } = await authorized(em, operation, input)
   checkState(operation, rows, input)
   const { temporal, clock, settings, seal, operations = {} } = deps
-  const surroundings = { em, temporal, clock, settings, seal, operations }
+  const surroundings = { em, temporal, clock, settings, seal, operations, headers: input.headers ?? {} }
   const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
   await em.flush()
   return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)

@@ -11,7 +11,7 @@ import {
   rsaKeySizes,
 } from '../../domain/enums.ts'
 import { apiErrors, type ApiError } from '../../domain/failure.ts'
-import { dto, enumOf, Int, listOf, Long, MaybeText, nullable, setOf, Text, Uuid } from './dto.ts'
+import { dto, enumOf, Int, listOf, Long, MaybeText, nullable, setOf, Text, Uuid, withDefault } from './dto.ts'
 
 /** A code of contract 3. */
 export const ApiErrorValue = z.enum(Object.keys(apiErrors) as [ApiError, ...ApiError[]]).meta({ id: 'ApiError' })
@@ -39,12 +39,16 @@ export const KeyGenParamsDto = dto('KeyGenParamsDto', {
   edDSANamedCurve: nullable(enumOf(EdDSANamedCurve, 'EdDSANamedCurve')),
 })
 
+/** A list that may be absent in a request and in a stored row, and is answered as an empty one (contract 1.3). */
+const orEmpty = <S extends z.ZodType<unknown[]>>(list: S) =>
+  withDefault(list, [] as unknown[] as z.output<S>) as unknown as ReturnType<typeof nullable<S>>
+
 /** What a policy allows; absent or empty means all that the provider supports. */
 export const CryptoRestrictionsDto = dto('CryptoRestrictionsDto', {
   allowedCryptoAlgorithms: setOf(enumOf(CryptoAlgorithm, 'CryptoAlgorithm')),
-  allowedRsaKeySizes: nullable(setOf(z.literal(rsaKeySizes))),
-  allowedEcNamedCurves: nullable(setOf(enumOf(ECNamedCurve, 'ECNamedCurve'))),
-  allowedEdDSANamedCurves: nullable(setOf(enumOf(EdDSANamedCurve, 'EdDSANamedCurve'))),
+  allowedRsaKeySizes: orEmpty(setOf(z.literal(rsaKeySizes))),
+  allowedEcNamedCurves: orEmpty(setOf(enumOf(ECNamedCurve, 'ECNamedCurve'))),
+  allowedEdDSANamedCurves: orEmpty(setOf(enumOf(EdDSANamedCurve, 'EdDSANamedCurve'))),
 })
 
 /** A key/value pair of an end entity; how long they may be is a rule of `domain` (contract 5.2: 422, not 400). */

@@ -1,4 +1,5 @@
 // How resources are written: what belongs together is stored in one transaction (contract 7.2, 11.1).
+import { isDeepStrictEqual } from 'node:util'
 import type { EntityClass, EntityManager, RequiredEntityData } from '@mikro-orm/postgresql'
 import type { Scope } from '../../domain/permissions.ts'
 import { record } from '../../storage/audit.ts'
@@ -38,9 +39,15 @@ export const create = <T extends { id: string }>(
 
 type Changes<T> = { readonly [K in Exclude<keyof T, 'version'>]?: T[K] | undefined } & { readonly version?: unknown }
 
-/** Sets the members that are stated (but `version`, which only compares) and answers the resource. */
-export const change = <T extends object>(target: T, changes: Changes<NoInfer<T>>): T => {
-  for (const [member, value] of Object.entries(changes))
-    if (value !== undefined && member !== 'version') Reflect.set(target, member, value)
-  return target
+/**
+ * Sets the members that are stated (but `version`, which only compares) and answers whether any of them is another one
+ * now: a change of nothing is no change, neither for the version nor for the audit log.
+ */
+export const change = <T extends object>(target: T, changes: Changes<NoInfer<T>>): boolean => {
+  const others = Object.entries(changes).filter(
+    ([member, value]) =>
+      value !== undefined && member !== 'version' && !isDeepStrictEqual(value, Reflect.get(target, member)),
+  )
+  for (const [member, value] of others) Reflect.set(target, member, value)
+  return others.length > 0
 }

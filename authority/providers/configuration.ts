@@ -22,17 +22,19 @@ const read = (configuration: string): Members => {
 export const newSettings = (type: CertificateProviderType, name: string, configuration: string): Members =>
   providerKinds[type].settings(name, read(configuration))
 
-/** The settings of a changed provider; what is fixed keeps its value, and another value for it is refused. */
+/**
+ * The settings of a changed provider: members that are absent keep their value, null brings back the default. What is
+ * fixed keeps its value, and another value for it is refused.
+ */
 export const changedSettings = (provider: CertificateProvider, configuration: string): Members => {
   const { certificateProviderType: type, name, settings } = provider
   const kind = providerKinds[type]
-  const given = { ...read(configuration) }
-  for (const member of kind.fixed) {
+  const given = read(configuration)
+  for (const member of kind.fixed)
     if (member in given && given[member] !== settings[member])
       refuse(`${member} cannot change.`, `configuration.${member}`)
-    given[member] = settings[member]
-  }
-  return kind.settings(name, given)
+  const whole = Object.entries({ ...settings, ...given }).filter(([, value]) => value !== null)
+  return kind.settings(name, Object.fromEntries(whole))
 }
 
 /** The configuration as it is answered: without secrets, each of which shows as `xSet`. */

@@ -14,6 +14,7 @@ import {
 import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { record } from '../../storage/audit.ts'
 import { lockRow } from '../../storage/lock.ts'
+import { noteIssuingCa } from '../../storage/provider-facts.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { linksBelow } from '../links.ts'
 import type { AuthorityServices } from '../services.ts'
@@ -88,7 +89,8 @@ export const local: ProviderKind = {
       urlsBelow: caId => linksBelow(services, caId),
     }
     const issuing = await refusing('INVALID_PROVIDER_CONFIGURATION', () => makeHierarchy(plan))
-    provider.issuingCaId = issuing.id
+    await em.flush()
+    await noteIssuingCa(em, id, issuing.id)
     record(em, { type: 'ENTITY_CREATED', objectId: issuing.id, what: `CA ${issuing.subjectDn} created` })
   },
   check: async (em, services, provider) => checkCaSigner(await signerOf(em, services, provider)),

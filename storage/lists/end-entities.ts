@@ -49,18 +49,19 @@ const withoutPasswordFor = ({ id }: Policy): RawQueryFragment =>
     [id],
   )
 
-type Conditions = readonly (RawQueryFragment | undefined)[]
+type Conditions = readonly RawQueryFragment[]
 
 /** Everything that PostgreSQL judges. */
 const conditionsOf = async (em: EntityManager, reader: Reader, query: EndEntityQuery): Promise<Conditions> => {
   const { simpleSearchTerm: text, policy, passwordPolicy } = query
-  return [
+  const all = [
     query.endEntityIds ? amongIds(query.endEntityIds) : undefined,
     text ? anyOf([foundInText(text), rowWithId(text)]) : undefined,
     ...(policy ? ruleConditions(policy, query.held) : []),
     passwordPolicy && withoutPasswordFor(passwordPolicy),
     await readableRows(em, 'READ_END_ENTITY', { reader, columns }),
   ]
+  return all.filter(condition => condition !== undefined)
 }
 
 /** Rows that are read and judged at a time. */
@@ -75,7 +76,7 @@ async function* slicesOf(em: EntityManager, { realmId, archived }: EndEntityQuer
       .createQueryBuilder(EndEntity, alias)
       .select([...ruledFields])
     query.where({ realmId, archived, id: { $gt: after } })
-    for (const condition of conditions) if (condition) query.andWhere(condition.sql, [...condition.params])
+    for (const { sql, params } of conditions) query.andWhere(sql, [...params])
     const slice = await query.orderBy({ id: 'asc' }).limit(sliceLength).getResult()
     yield slice
     if (slice.length < sliceLength) return

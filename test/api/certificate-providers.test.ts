@@ -59,7 +59,7 @@ describe('createCertificateProvider', () => {
       connectionStatus: 'UNKNOWN',
       lastCheckedDate: null,
       archiveInfo: { archived: false },
-      metadata: { createdBy: user.id },
+      metadata: { createdBy: user.id, version: 1 },
     })
     expect(JSON.parse(body.configuration)).toMatchObject({
       hierarchy: 'ROOT_AND_ISSUING',
@@ -170,6 +170,33 @@ describe('updateCertificateProvider', () => {
     expect(configuration.rootSubjectDn).not.toContain(name)
   })
 
+  test('keeps the members that it does not name; null brings back the default, a list is replaced', async () => {
+    const user = await admin()
+    const { id } = await makeProvider(service.em())
+    const configured = async (configuration: object) =>
+      JSON.parse(
+        (await user.patch(`${path}/${id}`, { configuration: JSON.stringify(configuration) })).body.configuration,
+      )
+    const templates = [{ name: 'KIOSK', extendedKeyUsages: ['clientAuth'] }]
+    expect(await configured({ templates, rootCrlValidityDays: 9 })).toMatchObject({ templates, rootCrlValidityDays: 9 })
+    expect(await configured({ crlValidityHours: 24 })).toMatchObject({ templates, rootCrlValidityDays: 9 })
+    expect(await configured({ rootCrlValidityDays: null, templates: [] })).toMatchObject({
+      templates: [],
+      rootCrlValidityDays: 365,
+      crlValidityHours: 24,
+    })
+  })
+
+  test('what it has already is no change: no version, no audit event', async () => {
+    const user = await admin()
+    const { id, name } = await makeProvider(service.em())
+    const before = (await user.get(`${path}/${id}`)).body
+    const again = { name, configuration: before.configuration, version: 1 }
+    expect((await user.patch(`${path}/${id}`, again)).body).toEqual(before)
+    expect((await user.patch(`${path}/${id}`, {})).body).toEqual(before)
+    expect(await service.em().count(AuditEvent, { objectId: id })).toBe(0)
+  })
+
   test.each<[string, object, number, string]>([
     ['an old version', { version: 3 }, 409, 'VERSION_CONFLICT'],
     ['other keys', { configuration: '{"keyAlgorithm":"RSA"}' }, 422, 'INVALID_PROVIDER_CONFIGURATION'],
@@ -196,7 +223,11 @@ describe('checkCertificateProviderConnection', () => {
     const { status, body } = await user.post(`${path}/${id}/check-connection`)
     expect([status, body]).toEqual([200, { result: true, errorMessage: null, durationMs: expect.any(Number) }])
     const { body: read } = await user.get(`${path}/${id}`)
-    expect(read).toMatchObject({ connectionStatus: 'OK', lastCheckedDate: expect.any(String) })
+    expect(read).toMatchObject({
+      connectionStatus: 'OK',
+      lastCheckedDate: expect.any(String),
+      metadata: { version: 1, lastModifiedByType: 'SYSTEM' },
+    })
   })
 
   test('tells what is wrong with status 200', async () => {

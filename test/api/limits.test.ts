@@ -52,7 +52,7 @@ test('what anybody may call is counted by address, which nobody can make up', as
   const made = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map(address =>
     statuses(api.anonymous, { 'X-Forwarded-For': address }),
   )
-  expect((await Promise.all(made)).toSorted()).toEqual([200, 200, 429])
+  expect((await Promise.all(made)).filter(status => status === 429)).toHaveLength(1)
 })
 
 test('behind a proxy the address is the one that the proxy names, not what its client says', async () => {
@@ -89,12 +89,12 @@ test('tokens are checked while many long keys are made', async () => {
   const api = await start({})
   const [maker, calm] = [await api.user(), await api.user()]
   await whoAmI(calm)
-  let made = 0
+  const keysMade = { count: 0 }
   const keys = Array.from({ length: 12 }, () =>
-    makeKey(maker, { cryptoAlgorithm: 'RSA', keySize: 4096 }).finally(() => (made += 1)),
+    makeKey(maker, { cryptoAlgorithm: 'RSA', keySize: 4096 }).finally(() => (keysMade.count += 1)),
   )
-  while (made === 0) expect((await whoAmI(calm)).status).toBe(200)
-  const before = made
+  while (keysMade.count === 0) expect((await whoAmI(calm)).status).toBe(200)
+  const before = keysMade.count
   expect((await whoAmI(calm)).status).toBe(200)
   // Four threads at work on twelve keys would let a token in after nine of them at the earliest.
   expect(before).toBeLessThan(9)

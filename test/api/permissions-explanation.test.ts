@@ -45,7 +45,18 @@ const explain = async (principalId: string, operationId: string, id?: string) =>
 const mailOf = async (id: string) => (await api.em().findOneOrFail(User, { id })).email
 
 describe('who asks, and for what', () => {
-  test('only ADMIN may ask', async () => {
+  test('others than ADMIN ask about themselves, and hear of nothing that they may not read', async () => {
+    const own = await api.user({ REALM: { [scene.realm.id]: ['READ'] } })
+    const may = await ask({ principalId: own.id, operationId: 'getRealm', id: scene.realm.id }, own)
+    expect([may.status, may.body.allowed, may.body.resource.name]).toEqual([200, true, scene.realm.name])
+    const { status, body } = await ask({ principalId: own.id, operationId: 'getPolicy', id: scene.policy.id }, own)
+    expect([status, body.allowed, body.grantors]).toEqual([200, false, []])
+    expect(body.wouldServe.flat()).toContainEqual(expect.objectContaining({ scope: 'POLICY', id: null, name: null }))
+    expect(JSON.stringify(body)).not.toContain(scene.policy.name)
+    expect((await ask({ principalId: admin.id, operationId: 'getRealms' }, own)).status).toBe(403)
+  })
+
+  test('only ADMIN may ask about others', async () => {
     const query = { principalId: admin.id, operationId: 'getRealms' }
     expect((await ask(query, api.anonymous)).status).toBe(401)
     const other = await api.user({

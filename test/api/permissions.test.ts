@@ -83,6 +83,33 @@ describe('reading grants', () => {
     expect((await elsewhere.get(ofUser)).status).toBe(403)
   })
 
+  test('there are at most so many in an answer, and a header tells how many there are', async () => {
+    const [realm, user] = [await someRealm(), await api.user()]
+    const ids = Array.from({ length: 1003 }, () => randomUUID())
+    await api.em().execute(
+      `insert into end_entity (id, created_by_type, created_date, last_modified_by_type, last_modified_date, realm_id, generic_dto_list)
+       select id, 'SYSTEM', now(), 'SYSTEM', now(), ?, '[]' from unnest(?::uuid[]) id`,
+      [realm.id, `{${ids.join(',')}}`],
+    )
+    await giveGrants(api.em(), user.id, {
+      END_ENTITY: Object.fromEntries(ids.map(id => [id, ['READ']])),
+      REALM: { [realm.id]: ['READ'] },
+    })
+    const read = async (query = '') => {
+      const { status, body, headers } = await user.get(`${path}/users/${user.id}${query}`)
+      const found: string[] = body.endEntityPermissions?.map(({ id }: { id: string }) => id) ?? []
+      return { status, found, realms: body.realmPermissions?.length, totals: headers.get('Grant-Totals') }
+    }
+    const first = await read()
+    expect([first.status, first.found.length, first.realms]).toEqual([200, 1000, 1])
+    expect(first.totals).toBe('REALM=1, POLICY=0, END_ENTITY=1003, CERT_REQUEST=0, CERTIFICATE=0')
+    const second = await read('?page=1')
+    expect([second.found.length, second.realms]).toEqual([3, 0])
+    expect([...first.found, ...second.found].toSorted()).toEqual(ids.toSorted())
+    expect((await read('?page=400&size=2')).found).toEqual(ids.toSorted().slice(800, 802))
+    for (const query of ['?size=1001', '?size=0', '?page=-1']) expect((await read(query)).status).toBe(400)
+  })
+
   test('an unknown principal is the 404 of its kind', async () => {
     const user = await api.user()
     const reader = await admin()
@@ -194,6 +221,23 @@ describe('grants on a realm', () => {
     const caller = await api.user({ REALM: { [other.id]: ['UPDATE', 'FULL_READ'], [realm.id]: ['FULL_READ'] } })
     const { status, body } = await caller.patch(url, onRealm(caller.id, realm.id, ['READ']))
     expect([status, body.apiError]).toEqual([403, 'ACCESS_DENIED'])
+  })
+
+  test('a resource that is named twice is refused, and what changes nothing leaves no trace', async () => {
+    const [realm, user, by] = [await someRealm(), await api.user(), await admin()]
+    const change = onRealm(user.id, realm.id, ['READ'])
+    const twice = {
+      ...change,
+      realmPermissions: [...change.realmPermissions, { id: realm.id.toUpperCase(), permissions: [] }],
+    }
+    const refused = await by.patch(`${path}/realms`, twice)
+    expect([refused.status, refused.body.apiError]).toEqual([400, 'INVALID_REQUEST'])
+    expect(refused.body.fieldErrors).toEqual([{ field: 'realmPermissions', message: 'must name each resource once' }])
+    for (const _ of [1, 2]) expect((await by.patch(`${path}/realms`, change)).status).toBe(204)
+    const wide = { principalId: user.id, principalType: 'USER', permissions: ['REALMS_CREATE'] }
+    for (const _ of [1, 2]) expect((await by.patch(`${path}/global`, wide)).status).toBe(204)
+    expect(await held(user.id, realm.id)).toEqual(['READ'])
+    expect(await api.em().count(AuditEvent, { objectId: user.id, eventType: 'PERMISSIONS_UPDATED' })).toBe(2)
   })
 
   test('one call is atomic', async () => {

@@ -1,6 +1,7 @@
 // Creating, reading and updating policies (contract 5.1).
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Policy } from '../../storage/rows/policy.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import type { Realm } from '../../storage/rows/realm.ts'
 import { startApi, type Api } from '../support/api.ts'
@@ -42,6 +43,24 @@ test.each([
 })
 
 describe('createNewPolicy', () => {
+  test('lists that it was made without are empty in its answers, not null, and narrow nothing', async () => {
+    const realm = await someRealm()
+    const user = await holderOf(realm, 'POLICIES_CREATE')
+    const given = { ...(await policyBody(realm)), cryptoRestrictions: { allowedCryptoAlgorithms: ['EC'] } }
+    const restrictions = {
+      allowedCryptoAlgorithms: ['EC'],
+      allowedRsaKeySizes: [],
+      allowedEcNamedCurves: [],
+      allowedEdDSANamedCurves: [],
+    }
+    const { body } = await user.post(path, given)
+    expect(body.cryptoRestrictions).toEqual(restrictions)
+    // As it was stored before.
+    const older = { allowedCryptoAlgorithms: ['EC' as const], allowedRsaKeySizes: null }
+    await api.em().nativeUpdate(Policy, { id: body.id }, { cryptoRestrictions: older })
+    expect((await user.get(`${path}/${body.id}`)).body.cryptoRestrictions).toEqual(restrictions)
+  })
+
   test('makes a policy with its defaults, grants it to its maker and records it', async () => {
     const realm = await someRealm()
     const user = await holderOf(realm, 'POLICIES_CREATE')

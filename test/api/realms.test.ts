@@ -223,6 +223,16 @@ describe('getAuthorizedUsers', () => {
     for (const { id } of outside) expect(ids).not.toContain(id)
   })
 
+  test('answers null for a name or address that is not known', async () => {
+    const realm = await someRealm()
+    const user = await holderOf(realm, 'READ')
+    await api.em().nativeUpdate(User, { id: user.id }, { firstName: null, lastName: null, email: null })
+    const url = `${path}/${realm.id}/authorized-users?size=500`
+    const { body } = await (await holderOf(realm, 'UPDATE')).get(url)
+    const found = body.content.find(({ id }: User) => id === user.id)
+    expect(found).toEqual({ id: user.id, firstName: null, lastName: null, email: null })
+  })
+
   test('leaves out the disabled', async () => {
     const realm = await someRealm()
     const user = await holderOf(realm, 'READ')

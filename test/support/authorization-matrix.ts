@@ -124,7 +124,7 @@ const granting: readonly Row[] = [
   needing({ GLOBAL: ['USERS_READ'], self: 'jane' })('getUserPermissions'),
   needing({ GLOBAL: ['APICLIENTS_READ'], self: 'client' })('getApiClientPermissions'),
   needing(admin)('updateGlobalPermissions'),
-  needing(admin)('explainPermission'),
+  needing({ self: 'jane' })('explainPermission'),
   needing(realm('UPDATE'), realm('DELETE'))('updateRealmPermissions', {
     body: { ...receiver, realmPermissions: [{ id: exampleIds.Realm, permissions: ['DELETE'] }] },
   }),

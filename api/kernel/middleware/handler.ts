@@ -62,9 +62,11 @@ export const handlerOf = (operationId: string, operation: Operation, deps: Handl
     if (principal) ctx.state.principal = principal
     const caller = principal?.id ?? networkOf(ctx.ip)
     if (cost) await consume(cost, caller)
-    const input = { ...(await shape(ctx)), principal }
+    const headers: Record<string, string> = {}
+    const input = { ...(await shape(ctx)), principal, headers }
     const run = () => perform(operation, input, deps)
     const value = await (cost === 'KEYS' ? keyWork(caller, run) : run())
+    ctx.set(headers)
     ctx.status = operation.status
     if (operation.answer === null) return
     ctx.type = 'application/json'

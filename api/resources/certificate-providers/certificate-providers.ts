@@ -97,7 +97,8 @@ export const updateCertificateProvider = operation('PATCH /certificate-providers
   fails: [409, 415, 422],
   refuses: ['ALREADY_EXISTS', 'INVALID_PROVIDER_CONFIGURATION'],
   handle: async ({ em, target, body: { name, configuration } }) => {
-    change(target, { name, settings: configuration === undefined ? undefined : changedSettings(target, configuration) })
+    const settings = configuration === undefined ? undefined : changedSettings(target, configuration)
+    if (!change(target, { name, settings })) return shown(target)
     record(em, { type: 'ENTITY_UPDATED', objectId: target.id, what: `Certificate provider ${target.name} updated` })
     await em.flush()
     return shown(target)

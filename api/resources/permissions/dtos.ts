@@ -44,8 +44,12 @@ export const PrincipalAuthorizationDto = dto('PrincipalAuthorizationDto', {
 })
 
 const receiver = { principalId: Uuid, principalType: z.enum(['USER', 'API_CLIENT']) }
+const once = (sets: readonly { readonly id: string }[]): boolean =>
+  new Set(sets.map(({ id }) => id)).size === sets.length
 const permissionSets = <S extends z.ZodType>(permission: S) =>
-  listOf(z.object({ id: Uuid, permissions: setOf(permission) }), { min: 1 })
+  listOf(z.object({ id: Uuid, permissions: setOf(permission) }), { min: 1 }).refine(once, {
+    error: 'must name each resource once',
+  })
 
 /** The global permissions that a principal is to hold. */
 export const UpdateGlobalPermissionsDto = dto('UpdateGlobalPermissionsDto', {

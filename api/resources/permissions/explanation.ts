@@ -98,19 +98,34 @@ const unknownResources = [
   'CERTIFICATE_PROVIDER_NOT_FOUND',
   'API_CLIENT_NOT_FOUND',
 ] as const
+/** For whoever asks about himself: nothing of what he may not read, and nobody else's name. */
+const discreet = (explained: Explained): Explained => {
+  const { verdict, known } = explained
+  const { target, main } = verdict
+  const isOpen = main?.verdict?.allowed === true
+  const hidden = target && { ...target, name: target.id }
+  return {
+    ...explained,
+    verdict: { ...verdict, target: isOpen ? target : hidden, grantors: [] },
+    known: isOpen ? known : nowhere,
+  }
+}
 
 export const explainPermission = operation('GET /permissions/explain', {
   summary: 'Explain why a principal may or may not call an operation, and who could allow it',
   description: 'The id names the resource that the operation works on; it may be left out where there is none.',
-  needs: 'ADMIN',
+  needs: 'TOKEN',
+  alsoNeeds: [{ right: 'EXPLAIN_PERMISSION', on: 'the principal that principalId names' }],
   query: { principalId: Uuid, operationId: Text(), id: optionally(Uuid, null) },
   example: {
     query: { principalId: exampleIds.User, operationId: 'getCertificateDetails', id: exampleIds.Certificate },
   },
   returns: [200, PermissionExplanationDto],
   refuses: ['USER_NOT_FOUND', ...unknownResources],
-  handle: async ({ em, operations, query: { principalId, operationId, id } }) => {
+  handle: async ({ em, caller, operations, query: { principalId, operationId, id } }) => {
+    await caller.must('EXPLAIN_PERMISSION', { PRINCIPAL: principalId })
     const asked = { operationId, operation: operationIn(operations, operationId), id }
-    return answerOf(await explain(em, principalId, asked))
+    const explained = await explain(em, principalId, asked)
+    return answerOf(caller.global.has('ADMIN') ? explained : discreet(explained))
   },
 })

@@ -33,6 +33,9 @@ const nameOf = async (em: EntityManager, { principalId, principalType }: Receive
   return user.email ?? user.providerId
 }
 
+const isSame = (before: Iterable<string>, after: Iterable<string>): boolean =>
+  new Set(before).symmetricDifference(new Set(after)).size === 0
+
 /** Replaces the global permissions of a principal; the last enabled holder keeps ADMIN. */
 export const replaceGlobal = (em: EntityManager, receiver: Receiver, permissions: readonly string[]): Promise<void> =>
   em.transactional(async transaction => {
@@ -41,6 +44,8 @@ export const replaceGlobal = (em: EntityManager, receiver: Receiver, permissions
     const admins = await enabledAdmins(transaction)
     if (!permissions.includes('ADMIN') && admins.length === 1 && admins[0] === principalId)
       throw new Failure('LAST_ADMIN')
+    const { global } = await loadGrants(transaction, principalId)
+    if (isSame(global, permissions)) return
     await replaceGrants(transaction, principalId, { scope: 'GLOBAL', grants: [{ id: principalId, permissions }] })
     record(transaction, {
       type: 'PERMISSIONS_UPDATED',
@@ -99,8 +104,9 @@ export const replaceOn = async (em: EntityManager, caller: Caller, replacement: 
     // Whoever may only keep a permission for the receiver must not bring it back after it was taken away.
     await lockRow<User | ApiClient>(transaction, kinds[receiver.principalType], principalId)
     const held = await loadGrants(transaction, principalId, places)
-    const changes = changesOf(held, resources, replacement)
-    mustGive(own, changes)
+    const all = changesOf(held, resources, replacement)
+    mustGive(own, all)
+    const changes = all.filter(({ before, after }) => !isSame(before, after))
     if (changes.some(givesArchived)) throw new Failure('ENTITY_ARCHIVED')
     const given = changes.map(({ id, after: permissions }) => ({ id, permissions }))
     await replaceGrants(transaction, principalId, { scope, grants: given })

@@ -1,9 +1,10 @@
 // Grants: who may do what (contract 6.7, 7.3).
 import type { z } from 'zod'
 import type { SecurityIdentityType } from '../../../domain/enums.ts'
+import { scopes, type Scope } from '../../../domain/permissions.ts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { ApiClient } from '../../../storage/rows/api-client.ts'
-import { grantsOf } from '../../../storage/authorization.ts'
+import { countGrants, grantsOf } from '../../../storage/authorization.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
@@ -13,6 +14,7 @@ import { Realm } from '../../../storage/rows/realm.ts'
 import { User } from '../../../storage/rows/user.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { operation } from '../../kernel/operation.ts'
+import { Count, optionally } from '../../kernel/query.ts'
 import type { EntityType } from '../../kernel/source.ts'
 import {
   PrincipalAuthorizationDto,
@@ -27,18 +29,35 @@ import { replaceGlobal, replaceOn } from './granting.ts'
 
 const jane = { principalId: exampleIds.User, principalType: 'USER' }
 
-/** Everything that a principal holds; the contract's names are those of the columns. */
-const authorization = async (em: EntityManager, principalId: string, principalType: SecurityIdentityType) => {
-  const { global } = await loadGrants(em, principalId)
+/** Somebody may hold a grant on each of a million resources: a page is that of each list. */
+const paging = { page: optionally(Count(0), 0), size: optionally(Count(1, 1000), 1000) }
+const totalsHeader = 'Grant-Totals'
+const answerHeaders = { [totalsHeader]: 'On how many resources of each scope there are grants: REALM=1, POLICY=2, …' }
+
+interface Asked {
+  readonly em: EntityManager
+  readonly target: { readonly id: string }
+  readonly query: { readonly page: number; readonly size: number }
+  readonly headers: Record<string, string>
+}
+
+/** What a principal holds, a page of each list; the contract's names are those of the columns. */
+const authorization = async ({ em, target: { id }, query, headers }: Asked, principalType: SecurityIdentityType) => {
+  const { global } = await loadGrants(em, id)
+  const totals = await countGrants(em, id)
+  headers[totalsHeader] = Object.keys(scopes)
+    .map(scope => `${scope}=${totals.get(scope) ?? 0}`)
+    .join(', ')
+  const on = (scope: Scope) => grantsOf(em, id, { scope, ...query })
   return {
-    principalId,
+    principalId: id,
     principalType,
     globalPermissions: [...global],
-    realmPermissions: await grantsOf(em, principalId, 'REALM'),
-    policyPermissions: await grantsOf(em, principalId, 'POLICY'),
-    endEntityPermissions: await grantsOf(em, principalId, 'END_ENTITY'),
-    certRequestPermissions: await grantsOf(em, principalId, 'CERT_REQUEST'),
-    certificatePermissions: await grantsOf(em, principalId, 'CERTIFICATE'),
+    realmPermissions: await on('REALM'),
+    policyPermissions: await on('POLICY'),
+    endEntityPermissions: await on('END_ENTITY'),
+    certRequestPermissions: await on('CERT_REQUEST'),
+    certificatePermissions: await on('CERTIFICATE'),
   } as z.output<typeof PrincipalAuthorizationDto>
 }
 
@@ -56,16 +75,20 @@ export const getUserPermissions = operation('GET /permissions/users/:id', {
   summary: 'Read what a user may do',
   on: User,
   needs: 'READ_USER',
+  query: paging,
   returns: [200, PrincipalAuthorizationDto],
-  handle: ({ em, target: { id } }) => authorization(em, id, 'USER'),
+  answerHeaders,
+  handle: asked => authorization(asked, 'USER'),
 })
 
 export const getApiClientPermissions = operation('GET /permissions/api-clients/:id', {
   summary: 'Read what an API client may do',
   on: ApiClient,
   needs: 'READ_API_CLIENT',
+  query: paging,
   returns: [200, PrincipalAuthorizationDto],
-  handle: ({ em, target: { id } }) => authorization(em, id, 'API_CLIENT'),
+  answerHeaders,
+  handle: asked => authorization(asked, 'API_CLIENT'),
 })
 
 const ofGrants = ['USER_NOT_FOUND', 'API_CLIENT_NOT_FOUND', 'ENTITY_ARCHIVED'] as const

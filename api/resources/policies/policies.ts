@@ -125,9 +125,10 @@ export const updatePolicy = operation('PATCH /policies/:id', {
     await mustBeSigners(em, caller, { given: body, before: target })
     await compilePatterns(body.endEntityRules)
     const own = provider ?? (await em.findOneOrFail(CertificateProvider, { id: target.certificateProviderId }))
-    change(target, { ...body, renewalWindowDays: windowOf(target, body) })
+    const isChanged = change(target, { ...body, renewalWindowDays: windowOf(target, body) })
     const realm = await em.findOneOrFail(Realm, { id: target.realmId })
     checkPolicy(target, termsIn(realm, own, target.certificateProviderConfiguration).capabilities)
+    if (!isChanged) return target
     const { id, realmId, name } = target
     record(em, { type: 'ENTITY_UPDATED', objectId: id, realmId, what: `Policy ${name} updated` })
     await em.flush()

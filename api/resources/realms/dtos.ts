@@ -47,9 +47,9 @@ export const UpdateRealmResponseDto = sameAs('UpdateRealmResponseDto', GetRealmR
 /** A user as people know one. */
 export const MinimalUserDetailsDto = dto('MinimalUserDetailsDto', {
   id: Uuid,
-  firstName: z.string(),
-  lastName: z.string(),
-  email: z.string(),
+  firstName: nullable(z.string()),
+  lastName: nullable(z.string()),
+  email: nullable(z.string()),
 })
 
 /** A page of such users. */

@@ -67,7 +67,7 @@ export const updateRealm = operation('PATCH /realms/:id', {
   refuses: ['MAILING_LIST_NOT_FOUND', 'ALREADY_EXISTS'],
   handle: async ({ em, target, body: { name, mailingListId } }) => {
     mustBeMailingList(mailingListId)
-    change(target, { name, mailingListId })
+    if (!change(target, { name, mailingListId })) return target
     record(em, {
       type: 'ENTITY_UPDATED',
       objectId: target.id,
@@ -81,9 +81,9 @@ export const updateRealm = operation('PATCH /realms/:id', {
 
 const shown = ({ id, firstName, lastName, email }: User) => ({
   id,
-  firstName: firstName ?? '',
-  lastName: lastName ?? '',
-  email: email ?? '',
+  firstName: firstName ?? null,
+  lastName: lastName ?? null,
+  email: email ?? null,
 })
 
 export const getAuthorizedUsers = operation('GET /realms/:id/authorized-users', {
