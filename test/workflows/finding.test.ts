@@ -4,7 +4,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import proto from '@temporalio/proto'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import { EncryptionCodec } from '../../worker/payload-codec.ts'
-import { issueRun, orderRun, startOptions, type LocatedRequest, type Start } from '../../workflows/starts.ts'
+import {
+  certRequestRun,
+  issueRun,
+  orderRun,
+  startOptions,
+  type LocatedRequest,
+  type Start,
+} from '../../workflows/starts.ts'
 import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
 import { refusalOf, until } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
@@ -87,7 +94,6 @@ test('summary and search attributes of the largest runs fit, under the longest n
   const state: RequestState = pendingState
   const [one] = located(1)
   if (!one) throw new Error('There is no request.')
-  const { certRequestRun } = await import('../../workflows/starts.ts')
   const starts: Start[] = [
     certRequestRun({ ...one, state }, 90) as Start,
     issueRun(issueWorkflowId(randomUUID()), located(1000)) as Start,
