@@ -50,6 +50,14 @@ export const ApiConfig = z.object({
   TEMPORAL_ADDRESS: z.string().default('temporal:7233'),
   /** The namespace of our runs. */
   TEMPORAL_NAMESPACE: z.string().default('certwright'),
+  /** PEM file with the CAs that the Temporal server's certificate is believed by; with any of these four, TLS is spoken. */
+  TEMPORAL_TLS_CA: z.string().optional(),
+  /** PEM file with the certificate (chain) that we show to the Temporal server. */
+  TEMPORAL_TLS_CERT: z.string().optional(),
+  /** PEM file with its private key. */
+  TEMPORAL_TLS_KEY: z.string().optional(),
+  /** The name that the Temporal server's certificate has, when it is not that of the address. */
+  TEMPORAL_TLS_SERVER_NAME: z.string().optional(),
   /** Where the worker listens. */
   TEMPORAL_TASK_QUEUE: z.string().default('certwright'),
   /** The address of the Temporal UI, which may then ask the codec endpoint; absent: no browser may. */

@@ -5,6 +5,7 @@ import { migrate, openStorage } from '../storage/orm.ts'
 import { Seal } from '../storage/seal.ts'
 import { Settings } from '../storage/settings.ts'
 import { createDataConverter, EncryptionCodec } from '../worker/payload-codec.ts'
+import { temporalTls } from '../worker/temporal-tls.ts'
 import { createApp } from './app.ts'
 import { authenticateWith } from './kernel/authentication.ts'
 import { ApiConfig, limitsIn } from './config.ts'
@@ -31,6 +32,7 @@ const deps: Dependencies = {
   orm,
   temporal: connectTemporal({
     address: config.TEMPORAL_ADDRESS,
+    tls: await temporalTls(config),
     namespace: config.TEMPORAL_NAMESPACE,
     taskQueue: config.TEMPORAL_TASK_QUEUE,
     dataConverter: createDataConverter(config.PAYLOAD_KEYS),

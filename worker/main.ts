@@ -21,6 +21,7 @@ import { createRuns } from './runs.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { installSchedules } from './schedules.ts'
 import { registerSearchAttributes } from './search-attributes.ts'
+import { temporalTls } from './temporal-tls.ts'
 import { bundleWorkflows, createWorker } from './worker.ts'
 
 const parsed = WorkerConfig.safeParse(process.env)
@@ -65,6 +66,7 @@ const connect = async () => {
   await migrate(orm)
   const connection = await NativeConnection.connect({
     address: config.TEMPORAL_ADDRESS,
+    tls: (await temporalTls(config)) ?? null,
     grpcCompression: { codec: 'none' },
   })
   const dataConverter = createDataConverter(config.PAYLOAD_KEYS)

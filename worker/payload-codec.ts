@@ -5,14 +5,12 @@ import { fileURLToPath } from 'node:url'
 import type { DataConverter, Payload, PayloadCodec, SerializationContext } from '@temporalio/common'
 import proto from '@temporalio/proto'
 
-const pathOf = (name: string): string => fileURLToPath(new URL(`../workflows/${name}`, import.meta.url))
-
 /** What worker, client and workflow bundle convert values and failures with. */
 export const converterPaths = {
   /** Makes of a refused payload a value that refuses to be looked at. */
-  payloadConverterPath: pathOf('payload-converter.cjs'),
+  payloadConverterPath: fileURLToPath(new URL('../workflows/payload-converter.cjs', import.meta.url)),
   /** Puts texts and codes of failures into a payload that is sealed. */
-  failureConverterPath: pathOf('failure-converter.cjs'),
+  failureConverterPath: fileURLToPath(new URL('../workflows/failure-converter.cjs', import.meta.url)),
 } as const
 
 const encoding = 'binary/encrypted'

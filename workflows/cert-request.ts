@@ -60,6 +60,15 @@ const tellOrder = async (orderId: string, certRequestId: string): Promise<void> 
   }
 }
 
+/** Records the decision of the message that is being worked on, and tells the order that waits for it. */
+const recorded = async (certRequestId: string, action: CertRequestAction, by: Principal): Promise<Decided> => {
+  const principal = { id: by.id, type: by.type, name: by.name }
+  const decisionId = currentUpdateInfo()?.id
+  const outcome = await records.recordDecision({ certRequestId, action, principal, decisionId })
+  if (outcome.orderId) await tellOrder(outcome.orderId, certRequestId)
+  return outcome
+}
+
 /** Waits until the request is decided; each decision is recorded before its caller hears the verdict. */
 export async function certRequest({
   certRequestId,
@@ -70,20 +79,12 @@ export async function certRequest({
   let state = begin
   const decide =
     (action: CertRequestAction) =>
-    async ({ id, type, name }: Verdict): Promise<Decided> => {
-      const principal = { id, type, name }
+    async (told: Verdict): Promise<Decided> => {
       const before = state
-      const approverIds = action === 'APPROVE' ? [...state.approverIds, principal.id ?? ''] : state.approverIds
-      state = { ...state, status: judge(state, action, principal), approverIds }
+      const approverIds = action === 'APPROVE' ? [...state.approverIds, told.id ?? ''] : state.approverIds
+      state = { ...state, status: judge(state, action, told), approverIds }
       try {
-        const outcome = await records.recordDecision({
-          certRequestId,
-          action,
-          principal,
-          decisionId: currentUpdateInfo()?.id,
-        })
-        if (outcome.orderId) await tellOrder(outcome.orderId, certRequestId)
-        return outcome
+        return await recorded(certRequestId, action, told)
       } catch (error) {
         state = before
         throw error

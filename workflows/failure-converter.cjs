@@ -9,8 +9,9 @@ const sealedPart = ({ encodedAttributes }, converter) =>
 /** Failures of versions before 0.2 are sealed without their code. */
 const isTrue = (sealed, { type }) => sealed !== undefined && (!('type' in sealed) || sealed.type === (type || null))
 
-const disarmed = ({ encodedAttributes: _, ...failure }) => ({
+const disarmed = failure => ({
   ...failure,
+  encodedAttributes: undefined,
   applicationFailureInfo: {
     ...failure.applicationFailureInfo,
     type: `UNSEALED ${failure.applicationFailureInfo.type ?? ''}`,

@@ -35,4 +35,5 @@ export const searchAttributes = {
   policyId: defineSearchAttributeKey('CertPolicyId', SearchAttributeType.KEYWORD),
   state: defineSearchAttributeKey('CertReqState', SearchAttributeType.KEYWORD),
   kind: defineSearchAttributeKey('CertKind', SearchAttributeType.KEYWORD),
+  requestIds: defineSearchAttributeKey('CertRequestIds', SearchAttributeType.KEYWORD_LIST),
 }

@@ -23,69 +23,88 @@ export interface Start<W extends Workflow = Workflow> {
   readonly result?: WorkflowResultType<W>
 }
 
-/** What operators find a run by. */
-interface RunFacts {
-  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'PROVIDER' | 'RECONCILE'
-  readonly realmId?: string | undefined
-  readonly policyId?: string | undefined
-  readonly state?: string | undefined
-}
-
-const attributesOf = ({ kind, realmId, policyId, state }: RunFacts): SearchAttributePair[] => [
-  ...(realmId === undefined ? [] : [{ key: searchAttributes.realmId, value: realmId }]),
-  ...(policyId === undefined ? [] : [{ key: searchAttributes.policyId, value: policyId }]),
-  ...(state === undefined ? [] : [{ key: searchAttributes.state, value: state }]),
-  { key: searchAttributes.kind, value: kind },
-]
-
 /** A certificate request as runs of it are found. */
 export interface LocatedRequest {
   readonly id: string
   readonly realmId: string
   readonly policyId: string
+  readonly policyName: string
+}
+
+/** So many requests of a run are found by their ids: Temporal takes 2 KB. The record of any request names its run. */
+export const requestsNamed = 40
+
+/** What operators find a run by. */
+interface RunFacts {
+  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'PROVIDER' | 'RECONCILE'
+  readonly requests?: readonly LocatedRequest[]
+  readonly state?: string | undefined
+}
+
+const attributesOf = ({ kind, requests = [], state }: RunFacts): SearchAttributePair[] => {
+  const [first] = requests
+  const ids = requests.slice(0, requestsNamed).map(({ id }) => id)
+  return [
+    ...(first === undefined ? [] : [{ key: searchAttributes.realmId, value: first.realmId }]),
+    ...(first === undefined ? [] : [{ key: searchAttributes.policyId, value: first.policyId }]),
+    ...(state === undefined ? [] : [{ key: searchAttributes.state, value: state }]),
+    { key: searchAttributes.kind, value: kind },
+    ...(first === undefined ? [] : [{ key: searchAttributes.requestIds, value: ids }]),
+  ]
+}
+
+/** A summary may have 400 octets, sealed. */
+const longestName = 30
+
+const policyOf = (requests: readonly LocatedRequest[]): string => {
+  const names = new Set(requests.map(({ policyName }) => policyName))
+  const [name = ''] = names
+  if (names.size > 1) return `${names.size} policies`
+  const letters = Array.from(name)
+  return letters.length > longestName ? `policy ${letters.slice(0, longestName).join('')}…` : `policy ${name}`
+}
+
+/** One line that tells a run from others: how many requests, of which policy. */
+const summaryOf = (verb: string, count: number, requests: readonly LocatedRequest[]): string => {
+  if (requests.length === 0) return `${verb} ${count} requests`
+  return `${verb} ${count === 1 ? '1 request' : `${count} requests`} of ${policyOf(requests)}`
 }
 
 /** The run that waits so many days for the decision on a request. */
 export const certRequestRun = (
-  { id, realmId, policyId, state }: LocatedRequest & { readonly state: RequestState },
+  request: LocatedRequest & { readonly state: RequestState },
   waitDays: number,
 ): Start<typeof certRequest> => ({
   workflow: 'certRequest',
-  id: certRequestWorkflowId(id),
-  args: [{ certRequestId: id, state, waitDays }],
-  summary: `decide on request ${id}`,
-  attributes: attributesOf({ kind: 'CERT_REQUEST', realmId, policyId, state: state.status }),
+  id: certRequestWorkflowId(request.id),
+  args: [{ certRequestId: request.id, state: request.state, waitDays }],
+  summary: summaryOf('decide on', 1, [request]),
+  attributes: attributesOf({ kind: 'CERT_REQUEST', requests: [request], state: request.state.status }),
 })
 
-const summaryOf = (verb: string, { count, first }: { count: number; first: LocatedRequest | undefined }): string =>
-  count === 1 ? `${verb} request ${first?.id}` : `${verb} ${count} requests`
-
 /** The run that issues these requests now; operators find it by the realm and policy of the first. */
-export const issueRun = (runId: string, requests: readonly LocatedRequest[]): Start<typeof issueCertificates> => {
-  const [first] = requests
-  return {
-    workflow: 'issueCertificates',
-    id: runId,
-    args: [requests.map(({ id }) => id)],
-    summary: summaryOf('issue', { count: requests.length, first }),
-    attributes: attributesOf({ kind: 'ISSUE', realmId: first?.realmId, policyId: first?.policyId }),
-  }
-}
+export const issueRun = (runId: string, requests: readonly LocatedRequest[]): Start<typeof issueCertificates> => ({
+  workflow: 'issueCertificates',
+  id: runId,
+  args: [requests.map(({ id }) => id)],
+  summary: summaryOf('issue', requests.length, requests),
+  attributes: attributesOf({ kind: 'ISSUE', requests }),
+})
 
-/** An order of so many requests; operators find it by the realm and policy of the first. */
+/** An order of so many requests; operators find it by those that are listed, and by the realm and policy of the first. */
 export interface PlacedOrder {
   readonly id: string
   readonly count: number
-  readonly first: LocatedRequest | undefined
+  readonly requests: readonly LocatedRequest[]
 }
 
 /** The run that carries out an order. */
-export const orderRun = ({ id, ...order }: PlacedOrder): Start<typeof orderCertificates> => ({
+export const orderRun = ({ id, count, requests }: PlacedOrder): Start<typeof orderCertificates> => ({
   workflow: 'orderCertificates',
   id,
   args: [id],
-  summary: summaryOf('order', order),
-  attributes: attributesOf({ kind: 'ORDER', realmId: order.first?.realmId, policyId: order.first?.policyId }),
+  summary: summaryOf('order', count, requests),
+  attributes: attributesOf({ kind: 'ORDER', requests }),
 })
 
 /** The run that makes what a certificate provider needs before it can issue. */

@@ -4,6 +4,7 @@ import {
   Connection,
   isGrpcCancelledError,
   isGrpcDeadlineError,
+  type ConnectionOptions,
   WithStartWorkflowOperation,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client'
@@ -24,6 +25,8 @@ export interface TemporalOptions {
   readonly namespace: string
   readonly taskQueue: string
   readonly dataConverter?: DataConverter
+  /** How TLS is spoken to the server; in the clear unless stated. */
+  readonly tls?: ConnectionOptions['tls'] | undefined
 }
 
 /** The failure that a workflow, update or activity ended with, decided by the type of an error in its chain of causes. */
@@ -48,8 +51,8 @@ export class Temporal {
   readonly #taskQueue: string
   readonly #client: Client
 
-  constructor({ address, taskQueue, ...options }: TemporalOptions) {
-    this.#connection = Connection.lazy({ address })
+  constructor({ address, taskQueue, tls, ...options }: TemporalOptions) {
+    this.#connection = Connection.lazy({ address, tls: tls ?? null })
     this.#taskQueue = taskQueue
     this.#client = new Client({ connection: this.#connection, ...options })
   }

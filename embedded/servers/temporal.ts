@@ -25,12 +25,18 @@ export interface Temporal extends RunningProcess {
 /** The namespace of all our workflows. */
 export const temporalNamespace = 'certwright'
 
-/** The search attributes that the workflows set, all of type Keyword. */
-export const searchAttributes = ['CertRealmId', 'CertPolicyId', 'CertReqState', 'CertKind'] as const
+/** The search attributes that the workflows set, with their types. */
+export const searchAttributes = {
+  CertRealmId: 'Keyword',
+  CertPolicyId: 'Keyword',
+  CertReqState: 'Keyword',
+  CertKind: 'Keyword',
+  CertRequestIds: 'KeywordList',
+} as const
 
 const readyTimeoutMs = 60_000
 const retentionSeconds = 72 * 3600
-const keywordType = 2 // INDEXED_VALUE_TYPE_KEYWORD of Temporal's interface
+const types = { Keyword: 2, KeywordList: 7 } as const // IndexedValueType of Temporal's interface
 const alreadyExists = 6 // gRPC status
 
 const dynamicConfiguration = [
@@ -63,7 +69,7 @@ const serverArguments = ({ port, databaseFile, ui, namespace = temporalNamespace
     ' ',
   ),
   ...uiArguments(ui),
-  ...searchAttributes.flatMap(name => ['--search-attribute', `${name}=Keyword`]),
+  ...Object.entries(searchAttributes).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ...dynamicConfiguration.flatMap(value => ['--dynamic-config-value', value]),
 ]
 
@@ -73,9 +79,9 @@ const tolerateExisting = (error: unknown): void => {
 
 const addMissingAttributes = async (connection: Connection, namespace: string): Promise<void> => {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace })
-  const missing = searchAttributes.filter(name => !(name in customAttributes))
+  const missing = Object.entries(searchAttributes).filter(([name]) => !(name in customAttributes))
   if (missing.length === 0) return
-  const added = Object.fromEntries(missing.map(name => [name, keywordType]))
+  const added = Object.fromEntries(missing.map(([name, type]) => [name, types[type]]))
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: added }).catch(tolerateExisting)
 }
 

@@ -26,8 +26,15 @@ const person = async (name: string, grants: GrantsByScope = { GLOBAL: ['ADMIN'] 
   await giveGrants(em, id, grants)
   return { id, type: 'USER', name }
 }
-const decide = (certRequestId: string, action: CertRequestAction, principal: Principal, decisionId = randomUUID()) =>
-  run(fixture.activities.recordDecision, { certRequestId, action, principal, decisionId })
+/** One message; the same one when it is given twice. */
+const message = (certRequestId: string, action: CertRequestAction, principal: Principal) => ({
+  certRequestId,
+  action,
+  principal,
+  decisionId: randomUUID(),
+})
+const record = (told: ReturnType<typeof message>) => run(fixture.activities.recordDecision, told)
+const decide = (...told: Parameters<typeof message>) => record(message(...told))
 const waiting = async (members = {}) =>
   newRequest(fixture.em(), await makeScene(fixture.orm), { status: 'PENDING_APPROVAL', runId: null, ...members })
 const eventsOf = async (objectId: string) =>
@@ -62,9 +69,9 @@ test('an approval is a state, a response and an audit event', async () => {
 test.each(['APPROVE', 'DECLINE'] as const)('the same message (%s) worked on twice counts once', async action => {
   const request = await waiting()
   const ada = await person('Ada')
-  const message = randomUUID()
-  const first = await decide(request.id, action, ada, message)
-  expect(await decide(request.id, action, ada, message)).toEqual(first)
+  const told = message(request.id, action, ada)
+  const first = await record(told)
+  expect(await record(told)).toEqual(first)
   const row = await reread(fixture.em(), request)
   expect(row.userResponses).toHaveLength(1)
   expect(row.version).toBe(2)
@@ -74,8 +81,8 @@ test.each(['APPROVE', 'DECLINE'] as const)('the same message (%s) worked on twic
 test('the same message worked on at the same time counts once', async () => {
   const request = await waiting()
   const ada = await person('Ada')
-  const message = randomUUID()
-  const answers = await Promise.all([1, 2, 3, 4].map(() => decide(request.id, 'APPROVE', ada, message)))
+  const told = message(request.id, 'APPROVE', ada)
+  const answers = await Promise.all([1, 2, 3, 4].map(() => record(told)))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(['APPROVED']))
   expect((await reread(fixture.em(), request)).userResponses).toHaveLength(1)
   expect(await eventsOf(request.id)).toHaveLength(1)
@@ -107,17 +114,16 @@ test('a message that is worked on again answers what it led to, whatever came af
   const scene = await makeScene(fixture.orm)
   const { orderId, requests } = await newOrder(fixture.em(), scene, [{ status: 'PENDING_APPROVAL', dualControl: true }])
   const id = requests[0]?.id ?? ''
-  const [ada, bob, message] = [await person('Ada'), await person('Bob'), randomUUID()]
-  const first = await decide(id, 'APPROVE', ada, message)
-  const refusal = randomUUID()
-  const second = await decide(id, 'DECLINE', bob, refusal)
+  const approval = message(id, 'APPROVE', await person('Ada'))
+  const refusal = message(id, 'DECLINE', await person('Bob'))
+  const [first, second] = [await record(approval), await record(refusal)]
   expect([first, second]).toEqual([
     { status: 'PENDING_APPROVAL', orderId },
     { status: 'DECLINED', orderId },
   ])
-  expect(await decide(id, 'APPROVE', ada, message)).toEqual(first)
+  expect(await record(approval)).toEqual(first)
   // The order has to hear of it, although the request is no longer its own.
-  expect(await decide(id, 'DECLINE', bob, refusal)).toEqual(second)
+  expect(await record(refusal)).toEqual(second)
 })
 
 describe('who decides is asked of the records', () => {
@@ -163,10 +169,10 @@ describe('who decides is asked of the records', () => {
 
   test('a right that was lost after the decision was recorded does not change its answer', async () => {
     const request = await waiting()
-    const [ada, message] = [await person('Ada'), randomUUID()]
-    const first = await decide(request.id, 'APPROVE', ada, message)
-    await fixture.em().nativeUpdate(User, { id: ada.id ?? '' }, { enabled: false })
-    expect(await decide(request.id, 'APPROVE', ada, message)).toEqual(first)
+    const told = message(request.id, 'APPROVE', await person('Ada'))
+    const first = await record(told)
+    await fixture.em().nativeUpdate(User, { id: told.principal.id ?? '' }, { enabled: false })
+    expect(await record(told)).toEqual(first)
   })
 
   test('name and kind come from the records, not from the message', async () => {

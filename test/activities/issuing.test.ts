@@ -286,6 +286,24 @@ test('when storing fails after signing nothing is stored, and the next try succe
   expect(await certificatesOf(em, request)).toHaveLength(1)
 })
 
+test('an error of our own ends a run after its attempts: its requests are free again, with a failure each', async () => {
+  const scene = await makeScene(fixture.orm)
+  const request = await newRequest(fixture.em(), scene)
+  const broken = {
+    integer: () => {
+      throw new TypeError('not a function')
+    },
+  } as unknown as Settings
+  const { issueChunk } = createActivities({ ...fixture.services, settings: broken })
+  const input = { runId: request.runId ?? '', certRequestIds: [request.id] }
+  await expect(surroundings(input.runId, 9).run(issueChunk, input)).rejects.toThrow('not a function')
+  expect(await reread(fixture.em(), request)).toMatchObject({ runId: input.runId, certRequestStatus: 'APPROVED' })
+  const [outcome] = await surroundings(input.runId, 10).run(issueChunk, input)
+  expect(outcome).toMatchObject({ certRequestId: request.id, failure: { apiError: 'ISSUE_REJECTED' } })
+  expect(await reread(fixture.em(), request)).toMatchObject({ runId: null, certRequestStatus: 'APPROVED' })
+  expect(await certificatesOf(fixture.em(), request)).toEqual([])
+})
+
 test('a database failure stays an error that is tried again', async () => {
   const scene = await makeScene(fixture.orm)
   const request = await newRequest(fixture.em(), scene)

@@ -158,10 +158,11 @@ test('a certificate is delivered once, however many ask', async () => {
   expect(deliveries.filter(({ size }) => size === 1)).toHaveLength(1)
 })
 
-const attributesOf = (kind: string) => [
+const attributesOf = (kind: string, ids: readonly (string | undefined)[]) => [
   { key: searchAttributes.realmId, value: scene.realm.id },
   { key: searchAttributes.policyId, value: scene.policy.id },
   { key: searchAttributes.kind, value: kind },
+  { key: searchAttributes.requestIds, value: ids },
 ]
 
 const startMissing = async () => {
@@ -197,15 +198,15 @@ test('old claims, orders and waiting requests without a run are started, young o
     workflow: 'issueCertificates',
     id: old.claim.runId,
     args: [[old.claim.id]],
-    summary: `issue request ${old.claim.id}`,
-    attributes: attributesOf('ISSUE'),
+    summary: `issue 1 request of policy ${scene.policy.name.slice(0, 30)}…`,
+    attributes: attributesOf('ISSUE', [old.claim.id]),
   })
   expect(fixture.started.find(({ id }) => id === oldOrder.orderId)).toEqual({
     workflow: 'orderCertificates',
     id: oldOrder.orderId,
     args: [oldOrder.orderId],
-    summary: `order request ${oldOrder.requests[0]?.id}`,
-    attributes: attributesOf('ORDER'),
+    summary: `order 1 request of policy ${scene.policy.name.slice(0, 30)}…`,
+    attributes: attributesOf('ORDER', [oldOrder.requests[0]?.id]),
   })
 })
 

@@ -242,7 +242,7 @@ describe('a run', () => {
   test('that is repeated finds the certificate and makes no second one', async () => {
     const { id: certificateId, certRequestId: id } = await issueNew(scene)
     const { realmId, policyId } = scene
-    const again = issueRun(`issue/${id}`, [{ id, realmId, policyId }])
+    const again = issueRun(`issue/${id}`, [{ id, realmId, policyId, policyName: 'Policy' }])
     expect(await service.deps.temporal.run(again, 60)).toEqual([{ certRequestId: id, certificateId }])
     expect(await service.em().count(Certificate, { certRequestId: id })).toBe(1)
     expect(await factsOf(service, certificateId)).toEqual(['CERTIFICATE_ISSUED'])

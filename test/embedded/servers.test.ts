@@ -93,12 +93,14 @@ test('Temporal has its namespace and search attributes after a crash as well', a
   const first = await startTemporal(wanted)
   await first.kill()
   const { address } = await startTemporal(wanted)
-  expect(await attributesOf(address, 'certwright')).toEqual(expect.arrayContaining([...searchAttributes]))
+  expect(await attributesOf(address, 'certwright')).toEqual(expect.arrayContaining(Object.keys(searchAttributes)))
 })
 
 test('a Temporal server of the user gets namespace and search attributes, twice without harm', async () => {
   const namespace = `prepared-${process.pid}`
   await prepareTemporal(stack.temporalAddress(), namespace)
   await prepareTemporal(stack.temporalAddress(), namespace)
-  expect(await attributesOf(stack.temporalAddress(), namespace)).toEqual(expect.arrayContaining([...searchAttributes]))
+  expect(await attributesOf(stack.temporalAddress(), namespace)).toEqual(
+    expect.arrayContaining(Object.keys(searchAttributes)),
+  )
 })

@@ -5,10 +5,10 @@ import { Client } from 'pg'
 import { migrate, openStorage } from '../../storage/orm.ts'
 import { stack } from './stack.ts'
 
-const adminUrl = stack.databaseAdminUrl()
+const adminUrl = () => stack.databaseAdminUrl()
 
 const urlOf = (database: string): string => {
-  const url = new URL(adminUrl)
+  const url = new URL(adminUrl())
   url.pathname = `/${database}`
   return url.href
 }
@@ -36,7 +36,7 @@ const makeTemplate = async (admin: Client, name: string): Promise<void> => {
 
 /** Makes an empty migrated database with this name (replacing an older one) and answers its URL. */
 export const freshDatabase = async (name = `certwright_${process.env['JEST_WORKER_ID'] ?? 'dev'}`): Promise<string> => {
-  const admin = new Client({ connectionString: adminUrl })
+  const admin = new Client({ connectionString: adminUrl() })
   await admin.connect()
   try {
     const template = templateName()

@@ -150,7 +150,7 @@ test('a refused value throws at the first look, whatever looks at it', async () 
   const looks = [
     () => value.id,
     () => ({ ...value }),
-    () => `${String(value)}`,
+    () => `a ${value as unknown as string}`,
     () => JSON.stringify(value),
     () => [...(value as unknown as string[])],
     () => 'id' in value,

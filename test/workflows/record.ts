@@ -85,8 +85,8 @@ const issue = async (rig: Rig): Promise<void> => {
   await keep(rig, handle, 'issueCertificates.chunks')
 }
 
-const short = async (rig: Rig, type: string, workflowId: string): Promise<void> => {
-  const options = { workflowId, taskQueue: rig.taskQueue, args: type === 'reconcile' ? [] : [randomUUID()] }
+const short = async (rig: Rig, type: string, { workflowId, args }: { workflowId: string; args: string[] }) => {
+  const options = { workflowId, taskQueue: rig.taskQueue, args }
   const handle = await rig.client.workflow.start(type, options)
   await handle.result()
   await keep(rig, handle, type)
@@ -128,9 +128,10 @@ const recordAll = async (): Promise<void> => {
   await refusal(rig)
   await waiting(rig)
   await issue(rig)
-  await short(rig, 'prepareProvider', providerWorkflowId('prepare', randomUUID()))
-  await short(rig, 'checkProvider', providerWorkflowId('check', randomUUID()))
-  await short(rig, 'reconcile', 'reconcile')
+  const id = randomUUID()
+  await short(rig, 'prepareProvider', { workflowId: providerWorkflowId('prepare', id), args: [id] })
+  await short(rig, 'checkProvider', { workflowId: providerWorkflowId('check', id), args: [id] })
+  await short(rig, 'reconcile', { workflowId: 'reconcile', args: [] })
   await rig.stop()
   await place.connection.close()
 }

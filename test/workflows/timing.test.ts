@@ -14,7 +14,7 @@ import type { orderCertificates } from '../../workflows/order-certificates.ts'
 import { stack } from '../support/stack.ts'
 import { dataConverter, pendingState, person, quiet, startRig, told, until, type Place, type Rig } from './rig.ts'
 
-const keyword = 2 // INDEXED_VALUE_TYPE_KEYWORD
+const types = { KEYWORD: 2, KEYWORD_LIST: 7 } // IndexedValueType
 const day = 24 * 3_600_000
 
 let folder: string
@@ -41,7 +41,7 @@ beforeAll(async () => {
   // Started with --enable-time-skipping, the server lets time run away from the first moment on.
   await testService().lockTimeSkipping({})
   // This server can add search attributes but not list them.
-  const names = Object.values(searchAttributes).map(({ name }) => [name, keyword])
+  const names = Object.values(searchAttributes).map(({ name, type }) => [name, types[type]])
   const { operatorService } = env.connection
   await operatorService.addSearchAttributes({ namespace: 'default', searchAttributes: Object.fromEntries(names) })
   place = {

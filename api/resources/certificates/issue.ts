@@ -84,12 +84,15 @@ const claim = async (
   ])
 }
 
+/** Whether a run ended because somebody else had started it: none of ours does (docs/security.md). */
+const isForeign = (error: unknown): boolean => error instanceof Failure && error.code === 'ACCESS_DENIED'
+
 /** The outcomes of a run, or null when there is no such run (yet). */
 const endOf = async (temporal: Temporal, runId: string, seconds: number): Promise<ItemOutcome[] | Pending | null> => {
   try {
     return await temporal.wait<ItemOutcome[]>(runId, seconds)
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return null
+    if (error instanceof WorkflowNotFoundError || isForeign(error)) return null
     throw error
   }
 }

@@ -38,7 +38,7 @@ export const orderCertificate = operation('POST /api/v2/certificates/cert-reques
     mustBeOrderable(issueStateOf(target))
     const order = { id: newOrderId(), createdBy: caller.id, multiple: false, omitArtifacts: false, now: clock() }
     mustBeTaken(await placeOrder(em, { ...order, requests: [target] }), target.id)
-    await temporal.start(orderRun({ id: order.id, count: 1, first: target }))
+    await temporal.start(orderRun({ id: order.id, count: 1, requests: [target] }))
     return {
       orderId: order.id,
       certRequestId: target.id,
@@ -76,7 +76,7 @@ export const orderMultipleCertificates = operation('POST /api/v2/certificates/ce
     const order = { id: newOrderId(), createdBy: caller.id, multiple: true, omitArtifacts, now: clock() }
     const taken = await placeOrder(em, { ...order, requests: orderableAmong(ids, get).accepted })
     const { accepted, errors } = orderableAmong(ids, get, id => mustBeTaken(taken, id))
-    await temporal.start(orderRun({ id: order.id, count: accepted.length, first: accepted[0] }))
+    await temporal.start(orderRun({ id: order.id, count: accepted.length, requests: accepted }))
     return { orderId: order.id, accepted: accepted.map(request => request.id), errors }
   },
 })
