@@ -87,7 +87,7 @@ export const askedBy = async (em: EntityManager, requests: readonly CertRequest[
   }))
 }
 
-const broughtKey = ({ keyPairMode, pkcs10, publicKey }: Asked): BroughtKey | null => {
+const broughtKey = async ({ keyPairMode, pkcs10, publicKey }: Asked): Promise<BroughtKey | null> => {
   if (keyPairMode === 'PKCS10' && pkcs10) return pkcs10Key(pkcs10)
   return keyPairMode === 'PUBLIC_KEY' && publicKey ? bareKey(publicKey) : null
 }
@@ -109,7 +109,7 @@ const readKeys = async (all: readonly Asked[]) => {
   const keys: { readonly brought: BroughtKey | null; readonly hash: string | null }[] = []
   for (const asked of all) {
     if (keys.length % keysAtOnce === keysAtOnce - 1) await setImmediate()
-    const brought = broughtKey(asked)
+    const brought = await broughtKey(asked)
     keys.push({ brought, hash: hashOf(brought) })
   }
   return keys
