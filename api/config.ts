@@ -71,6 +71,8 @@ export const ApiConfig = z.object({
   PAYLOAD_KEYS: keys,
   /** Master keys that seal secrets in the database, written as above; the first seals. */
   MASTER_KEYS: keys,
+  /** A file of weak keys, one hash a line (docs/weak-keys.md); read when the process starts. */
+  WEAK_KEYS_FILE: z.string().optional(),
   /** The identity provider, exactly as its tokens name it. */
   OIDC_ISSUER: z.url().default('http://localhost:8180/auth/realms/certwright'),
   /** Accepted in `aud` or `azp` of a token, comma separated; empty: any audience of the issuer. */

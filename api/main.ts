@@ -1,6 +1,8 @@
 // The API process: wiring, and a life that ends cleanly.
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { addKnownKeys } from '../pki/keys/known-keys.ts'
 import { migrate, openStorage } from '../storage/orm.ts'
 import { Seal } from '../storage/seal.ts'
 import { Settings } from '../storage/settings.ts'
@@ -23,6 +25,8 @@ if (!parsed.success) {
 }
 const config = parsed.data
 const log = createLog(config.LOG_LEVEL)
+
+if (config.WEAK_KEYS_FILE) addKnownKeys(await readFile(config.WEAK_KEYS_FILE, 'utf8'))
 
 const clock = () => new Date()
 const orm = await openStorage({ url: config.DATABASE_URL, connections: config.DATABASE_CONNECTIONS, clock })

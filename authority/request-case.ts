@@ -93,8 +93,8 @@ export const askedBy = async (em: EntityManager, requests: readonly CertRequest[
 
 const provenKey = (key: BroughtKey): BroughtKey => ({ ...key, checkProof: () => undefined })
 
-const broughtKey = ({ keyPairMode, pkcs10, proven = false, publicKey }: Asked): BroughtKey | null => {
-  if (keyPairMode === 'PKCS10' && pkcs10) return proven ? provenKey(pkcs10Key(pkcs10)) : pkcs10Key(pkcs10)
+const broughtKey = async ({ keyPairMode, pkcs10, proven = false, publicKey }: Asked): Promise<BroughtKey | null> => {
+  if (keyPairMode === 'PKCS10' && pkcs10) return proven ? provenKey(await pkcs10Key(pkcs10)) : pkcs10Key(pkcs10)
   return keyPairMode === 'PUBLIC_KEY' && publicKey ? bareKey(publicKey) : null
 }
 
@@ -115,7 +115,7 @@ const readKeys = async (all: readonly Asked[]) => {
   const keys: { readonly brought: BroughtKey | null; readonly hash: string | null }[] = []
   for (const asked of all) {
     if (keys.length % keysAtOnce === keysAtOnce - 1) await setImmediate()
-    const brought = broughtKey(asked)
+    const brought = await broughtKey(asked)
     keys.push({ brought, hash: hashOf(brought) })
   }
   return keys

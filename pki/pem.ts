@@ -44,8 +44,8 @@ export const findBase64 = (text: string): Buffer | null => {
   return compact.length % 4 === 0 && alphabet.test(compact) ? Buffer.from(compact, 'base64') : null
 }
 
-// A label without hyphens; none of the registered ones has any.
-const begin = /-----BEGIN ([ !-,.-~]{1,64})-----/g
+// Every label that is registered fits, and none of them holds a hyphen.
+const begin = /-----BEGIN ([A-Z0-9 .]{1,64})-----/g
 
 // RFC 1421 headers ("Proc-Type: …") may stand before the body.
 const withoutHeaders = (body: string): string =>

@@ -34,6 +34,8 @@ export const WorkerConfig = z.object({
   MASTER_KEYS: keys,
   /** Master keys for the keys of CAs alone, which then only the worker has; absent: MASTER_KEYS. */
   CA_MASTER_KEYS: keys.optional(),
+  /** A file of weak keys, one hash a line (docs/weak-keys.md); read when the process starts. */
+  WEAK_KEYS_FILE: z.string().optional(),
   /** The address of the API as its clients see it; the links in certificates begin with it. */
   BASE_URL: z.url().default('http://localhost:8080'),
   /** Client id at the identity provider that gets ADMIN at first start. */

@@ -1,4 +1,5 @@
 // The worker process: wiring, and a life that ends cleanly.
+import { readFile } from 'node:fs/promises'
 import { Client } from '@temporalio/client'
 import {
   DefaultLogger,
@@ -12,6 +13,7 @@ import { z } from 'zod'
 import { createActivities } from '../activities/index.ts'
 import { firstStart, type FirstAdmins } from '../activities/first-start.ts'
 import type { Services } from '../activities/services.ts'
+import { addKnownKeys } from '../pki/keys/known-keys.ts'
 import { migrate, openStorage } from '../storage/orm.ts'
 import { Seal } from '../storage/seal.ts'
 import { Settings } from '../storage/settings.ts'
@@ -58,6 +60,8 @@ const firstAdmins = ({
 const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const
 
 const logger = new DefaultLogger('WARN', ({ level, message, meta }) => log[levels[level]]({ meta }, message))
+
+if (config.WEAK_KEYS_FILE) addKnownKeys(await readFile(config.WEAK_KEYS_FILE, 'utf8'))
 
 const clock = () => new Date()
 

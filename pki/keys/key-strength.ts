@@ -1,12 +1,18 @@
 // Weak public keys (contract 5.4 step 6): patterns by which a key has been broken without its owner's mistake showing.
+import { checkPrime } from 'node:crypto'
+import { promisify } from 'node:util'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { ed448 } from '@noble/curves/ed448.js'
 import { p256, p384, p521 } from '@noble/curves/nist.js'
+import pLimit from 'p-limit'
 import { Failure } from '../../domain/failure.ts'
 import { primesUpTo, squareRoot } from './big-number.ts'
-import type { PublicKeyParts, RsaNumbers } from './public-key.ts'
-import { describePublicKey, readingPublicKey, readPublicKeyParts, readRsaNumbers } from './public-key.ts'
+import { isKnownKey } from './known-keys.ts'
+import type { RsaNumbers } from './public-key.ts'
+import { describePublicKey, readPublicKeyParts, readRsaNumbers } from './public-key.ts'
 import { readDer } from '../asn1/der-reader.ts'
+
+const known = 'its private half is published'
 
 interface Weakness<T> {
   readonly finding: string
@@ -49,6 +55,8 @@ const hasClosePrimes = ({ modulus }: RsaNumbers): boolean => {
 const rsaWeaknesses: readonly Weakness<RsaNumbers>[] = [
   { finding: 'the RSA exponent is even', found: ({ exponent }) => exponent % 2n === 0n },
   { finding: 'the RSA exponent is below 65537', found: ({ exponent }) => exponent < 65_537n },
+  // FIPS 186-5 5.4: a longer one goes with a private exponent that is short enough to be found.
+  { finding: 'the RSA exponent has more than 256 bits', found: ({ exponent }) => exponent >= 2n ** 256n },
   { finding: 'the RSA exponent is not below the modulus', found: ({ exponent, modulus }) => exponent >= modulus },
   { finding: 'the RSA modulus has a small factor', found: hasSmallFactor },
   { finding: 'the RSA modulus has the ROCA fingerprint', found: hasRocaFingerprint },
@@ -78,18 +86,49 @@ const isGoodPoint = (key: Buffer, namedCurve: string): boolean => {
   }
 }
 
-const findWeakness = (parts: PublicKeyParts, namedCurve: string | null): string | undefined => {
-  if (namedCurve) return isGoodPoint(parts.key, namedCurve) ? undefined : 'the point is not on the curve'
-  const numbers = readRsaNumbers(parts.key)
-  return rsaWeaknesses.find(({ found }) => found(numbers))?.finding
+const isPrime = promisify(checkPrime) as (candidate: bigint, options: { checks: number }) => Promise<boolean>
+
+// A product is found in one round, but a prime takes the library seconds: never more than one thread of the pool, which
+// tokens are verified in as well.
+const oneAtATime = pLimit(1)
+
+const isPrimeModulus = (modulus: bigint) => oneAtATime(() => isPrime(modulus, { checks: 1 }))
+
+const rsaWeakness = async (numbers: RsaNumbers, { spki, made }: Judged): Promise<string | undefined> => {
+  const found = rsaWeaknesses.find(({ found: isFound }) => isFound(numbers))?.finding
+  if (found) return found
+  if (isKnownKey(spki, numbers.modulus)) return known
+  return made && (await isPrimeModulus(numbers.modulus)) ? 'the RSA modulus is a prime' : undefined
+}
+
+const pointWeakness = (key: Buffer, namedCurve: string, spki: Buffer): string | undefined => {
+  if (!isGoodPoint(key, namedCurve)) return 'the point is not on the curve'
+  return isKnownKey(spki, null) ? known : undefined
+}
+
+/** A key that is judged, and whether keys of its size are made here. */
+interface Judged {
+  readonly spki: Buffer
+  readonly made: boolean
+}
+
+/** The longest modulus that is judged: no policy lets in more, and the time for any length has no bound. */
+const longestModulus = 8192
+
+const findWeakness = async (spki: Buffer): Promise<string | undefined> => {
+  const { namedCurve, keySize, algorithm } = describePublicKey(spki)
+  const { key } = readPublicKeyParts(readDer(spki))
+  if (namedCurve) return pointWeakness(key, namedCurve, spki)
+  if (keySize === null || keySize > longestModulus) return undefined
+  return rsaWeakness(readRsaNumbers(key), { spki, made: algorithm !== null })
 }
 
 /**
  * Refuses weak keys, given as DER SubjectPublicKeyInfo: Failure WEAK_KEY; INVALID_PUBLIC_KEY and
- * CRYPTO_RESTRICTION_VIOLATION as describePublicKey. Curves outside the algorithm table are not judged.
+ * CRYPTO_RESTRICTION_VIOLATION as describePublicKey. Curves outside the algorithm table are not judged, nor are moduli
+ * beyond any that a policy lets in.
  */
-export const checkKeyStrength = (spki: Buffer): void => {
-  const { namedCurve } = describePublicKey(spki)
-  const weakness = readingPublicKey(() => findWeakness(readPublicKeyParts(readDer(spki)), namedCurve))
+export const checkKeyStrength = async (spki: Buffer): Promise<void> => {
+  const weakness = await findWeakness(spki)
   if (weakness) throw new Failure('WEAK_KEY', `The key is weak: ${weakness}`)
 }

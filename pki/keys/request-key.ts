@@ -1,5 +1,6 @@
 // The key of a certificate request for the checks of contract 5.4: brought in a PKCS#10 request or bare.
 import { createHash } from 'node:crypto'
+import { Failure } from '../../domain/failure.ts'
 import type { KeyFacts } from '../../domain/key-rules.ts'
 import type { KeySource } from '../../domain/request-rules.ts'
 import { checkKeyStrength } from './key-strength.ts'
@@ -31,25 +32,43 @@ const namesOf = ({ subject, sans, unread }: Pkcs10Description) => {
   }
 }
 
-/** The key of a DER PKCS#10 request (INVALID_PKCS10). */
-export const pkcs10Key = (der: Buffer): BroughtKey => {
+/** What came of a look at the key: nothing, or the Failure that is thrown in its place in the order of the checks. */
+const refusalOf = async (look: () => Promise<void>): Promise<Failure | null> => {
+  try {
+    await look()
+    return null
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+}
+
+const keyOf = async (spki: () => Buffer): Promise<Pick<BroughtKey, 'spki' | 'describe' | 'checkStrength'>> => {
+  const weakness = await refusalOf(async () => checkKeyStrength(spki()))
+  return {
+    spki,
+    describe: () => factsOf(spki()),
+    checkStrength: () => {
+      if (weakness) throw weakness
+    },
+  }
+}
+
+/** The key of a DER PKCS#10 request (INVALID_PKCS10), its strength found out in the libuv pool. */
+export const pkcs10Key = async (der: Buffer): Promise<BroughtKey> => {
   let read: Pkcs10Description | undefined
   const description = () => (read ??= parsePkcs10(der))
   return {
-    spki: () => description().publicKeySpki,
-    describe: () => factsOf(description().publicKeySpki),
+    ...(await keyOf(() => description().publicKeySpki)),
     checkProof: () => mustBeProven(description()),
-    checkStrength: () => checkKeyStrength(description().publicKeySpki),
     names: () => namesOf(description()),
   }
 }
 
-/** A bare key, DER SubjectPublicKeyInfo (INVALID_PUBLIC_KEY). */
-export const bareKey = (spki: Buffer): BroughtKey => ({
-  spki: () => spki,
-  describe: () => factsOf(spki),
+/** A bare key, DER SubjectPublicKeyInfo (INVALID_PUBLIC_KEY), its strength found out in the libuv pool. */
+export const bareKey = async (spki: Buffer): Promise<BroughtKey> => ({
+  ...(await keyOf(() => spki)),
   checkProof: () => undefined,
-  checkStrength: () => checkKeyStrength(spki),
   names: () => null,
 })
 

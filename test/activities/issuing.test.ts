@@ -2,6 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
+import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
@@ -298,7 +299,7 @@ test('an error of our own ends a run after its attempts: its requests are free a
   const input = { runId: request.runId ?? '', certRequestIds: [request.id] }
   await expect(surroundings(input.runId, 9).run(issueChunk, input)).rejects.toThrow('not a function')
   expect(await reread(fixture.em(), request)).toMatchObject({ runId: input.runId, certRequestStatus: 'APPROVED' })
-  const [outcome] = await surroundings(input.runId, 10).run(issueChunk, input)
+  const [outcome] = (await surroundings(input.runId, 10).run(issueChunk, input)) as readonly ItemOutcome[]
   expect(outcome).toMatchObject({ certRequestId: request.id, failure: { apiError: 'ISSUE_REJECTED' } })
   expect(await reread(fixture.em(), request)).toMatchObject({ runId: null, certRequestStatus: 'APPROVED' })
   expect(await certificatesOf(fixture.em(), request)).toEqual([])

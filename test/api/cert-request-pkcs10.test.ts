@@ -243,7 +243,7 @@ describe('examinePkcs10Request', () => {
       status: 200,
       body: { valid: false, signatureValid: false, cryptoAlgorithm: null, keySize: null, namedCurve: null },
     })
-    expect(codesIn(reply)).toEqual(['INVALID_PKCS10'])
+    expect(codesIn(reply)).toEqual(['CRYPTO_RESTRICTION_VIOLATION'])
     expect(reply.body.mismatches).toHaveLength(1)
   })
 

@@ -1,4 +1,5 @@
 // Each lint rule refuses the breach that it is for, and none refuses what the builder makes.
+import { findExtendedKeyUsageOid } from '../../pki/certificate/usages.ts'
 import { beforeAll, expect, test } from '@jest/globals'
 import { findKeyAlgorithm, keyAlgorithms, type KeyAlgorithm, signatureAlgorithms } from '../../pki/keys/algorithms.ts'
 import { buildTbs, lint, LintError, type TbsInput } from '../../pki/certificate/certificate.ts'
@@ -208,6 +209,14 @@ const mutations: readonly [string, Mutation, string][] = [
     put(extensionOids.certificatePolicies, () => extensions.certificatePolicies(['1.2.3', '1.2.3'])),
     'policies are there once',
   ],
+  ...(['timeStamping', 'clientAuth,timeStamping'] as const).map((usages): (typeof mutations)[number] => [
+    `${usages}, not critical`,
+    put(extensionOids.extendedKeyUsage, () => {
+      const oids = usages.split(',').map(name => oid(findExtendedKeyUsageOid(name) ?? ''))
+      return extensions.extension(extensionOids.extendedKeyUsage, sequence(...oids))
+    }),
+    'time stamping stands alone',
+  ]),
   ['a relative URL', access('/ocsp/1'), 'URLs are absolute'],
   ['an ftp URL', access('ftp://a.test/1'), 'URLs are absolute'],
   [

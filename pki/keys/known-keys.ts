@@ -1,0 +1,31 @@
+// The public keys whose private halves are known to others (contract 5.4 step 6): the published ones, and those of lists
+// that the installation loads when it starts.
+import { hash } from 'node:crypto'
+import { publishedKeys, smallScalarKeys } from './published-keys.ts'
+
+// The whole process shares them: what is weak is so for every policy, and a list only ever grows.
+const known = new Set([...Object.keys(publishedKeys), ...smallScalarKeys()])
+
+// SHA-256 over a SubjectPublicKeyInfo, or the last 80 bits of SHA-1 as Debian's openssl-blacklist has them.
+const entryForm = /^(?:[0-9a-f]{64}|[0-9a-f]{20})$/
+
+/**
+ * Adds a list of weak keys and answers how many entries it has. One entry a line in hex of any case: 64 digits are the
+ * SHA-256 over the DER SubjectPublicKeyInfo, 20 digits an entry of Debian's openssl-blacklist (the end of the SHA-1 over
+ * `Modulus=<upper-case hex>` and LF). Empty lines and lines from # on are passed over; any other line is an Error.
+ */
+export const addKnownKeys = (list: string): number => {
+  const entries = list.split('\n').map((line, index) => ({ text: line.trim().toLowerCase(), number: index + 1 }))
+  const given = entries.filter(({ text }) => text !== '' && !text.startsWith('#'))
+  const wrong = given.find(({ text }) => !entryForm.test(text))
+  if (wrong) throw new Error(`Line ${wrong.number} of the list of weak keys is no hash of 64 or 20 hexadecimal digits.`)
+  for (const { text } of given) known.add(text)
+  return given.length
+}
+
+const debianEntry = (modulus: bigint): string =>
+  hash('sha1', `Modulus=${modulus.toString(16).toUpperCase()}\n`, 'hex').slice(20)
+
+/** Whether the private half of a key (DER SubjectPublicKeyInfo; its modulus where it is an RSA key) is known. */
+export const isKnownKey = (spki: Buffer, modulus: bigint | null): boolean =>
+  known.has(hash('sha256', spki, 'hex')) || (modulus !== null && known.has(debianEntry(modulus)))
