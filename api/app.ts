@@ -10,7 +10,8 @@ import { documentation } from './endpoints/documentation.ts'
 import { health } from './endpoints/health.ts'
 import { errors } from './kernel/middleware/errors.ts'
 import { handlerOf } from './kernel/middleware/handler.ts'
-import { metrics } from './endpoints/metrics.ts'
+import { makeMetrics } from './endpoints/metrics.ts'
+import { noStore } from './kernel/middleware/no-store.ts'
 import { requestLog } from './kernel/middleware/request-log.ts'
 import type { State } from './kernel/middleware/state.ts'
 import type { Operation, Operations } from './kernel/operation.ts'
@@ -46,14 +47,13 @@ const routerOf = (all: Operations, deps: Dependencies): Router => {
 /** Makes the application; tests mount operations of their own. */
 export const createApp = (deps: Dependencies, all: Operations = operations): Koa<State> => {
   const app = new Koa<State>()
-  const measured = metrics()
   app.use(requestLog(deps.log))
-  app.use(measured.middleware)
+  app.use((deps.metrics ?? makeMetrics()).middleware)
+  app.use(noStore)
   app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }))
   app.use(errors)
   app.use(unmatched)
   app.use(health(deps))
-  app.use(measured.endpoint)
   app.use(documentation(all, deps))
   app.use(codecEndpoint(deps))
   app.use(routerOf(all, deps).routes() as Middleware)

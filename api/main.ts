@@ -1,7 +1,8 @@
 // The API process: wiring, and a life that ends cleanly.
 import { once } from 'node:events'
 import { z } from 'zod'
-import { migrate, openStorage } from '../storage/orm.ts'
+import { openStorage } from '../storage/orm.ts'
+import { prepareSchema } from '../storage/prepare.ts'
 import { Seal } from '../storage/seal.ts'
 import { Settings } from '../storage/settings.ts'
 import { createDataConverter, EncryptionCodec } from '../worker/payload-codec.ts'
@@ -9,6 +10,7 @@ import { createApp, serverOf } from './app.ts'
 import { authenticateWith } from './kernel/authentication.ts'
 import { ApiConfig } from './config.ts'
 import type { Dependencies } from './kernel/dependencies.ts'
+import { makeMetrics, metricsServer } from './endpoints/metrics.ts'
 import { createLog } from './log.ts'
 import { connectTemporal } from './kernel/temporal.ts'
 
@@ -24,7 +26,13 @@ const log = createLog(config.LOG_LEVEL)
 
 const clock = () => new Date()
 const orm = await openStorage({ url: config.DATABASE_URL, connections: config.DATABASE_CONNECTIONS, clock })
-await migrate(orm)
+await prepareSchema(orm, {
+  url: config.DATABASE_URL,
+  migrationUrl: config.MIGRATION_DATABASE_URL,
+  warn: text => log.warn(text),
+})
+
+const metrics = makeMetrics()
 
 const deps: Dependencies = {
   orm,
@@ -47,12 +55,16 @@ const deps: Dependencies = {
   codec: new EncryptionCodec(config.PAYLOAD_KEYS),
   temporalUiUrl: config.TEMPORAL_UI_URL,
   codecKey: config.CODEC_KEY,
+  metrics,
   baseUrl: config.BASE_URL,
 }
 
 const server = serverOf(createApp(deps)).listen(config.API_PORT, config.API_HOST)
 await once(server, 'listening')
 log.info({ address: server.address() }, 'the API listens')
+
+const measuring = config.API_METRICS_ADDRESS && metricsServer(metrics).listen(config.API_METRICS_ADDRESS)
+if (measuring) await once(measuring, 'listening')
 
 let stopping = false
 /** Takes no new requests, lets running ones end, then leaves. */
@@ -64,6 +76,7 @@ const stop = async (): Promise<void> => {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
+  if (measuring) measuring.close().closeAllConnections()
   await closed
   clearTimeout(impatient)
   await deps.temporal.close()

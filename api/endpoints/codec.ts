@@ -1,30 +1,38 @@
 // Lets operators with ADMIN read encrypted payloads in the Temporal UI and CLI (`--codec-endpoint <API>/temporal/codec`).
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Payload } from '@temporalio/common'
+import type { Payload, PayloadCodec } from '@temporalio/common'
 import type { Context, Middleware } from 'koa'
+import { z } from 'zod'
 import { Failure } from '../../domain/failure.ts'
 import { Caller } from '../kernel/caller.ts'
 import type { Dependencies } from '../kernel/dependencies.ts'
+import { read } from '../kernel/errors.ts'
 import { readJson } from '../kernel/middleware/body.ts'
 import { identify } from '../kernel/middleware/handler.ts'
 import type { State } from '../kernel/middleware/state.ts'
 
 const paths = ['/temporal/codec/decode', '/temporal/codec/encode']
 
-/** Payloads as proto3 JSON writes them: bytes are Base64. */
-interface JsonPayload {
-  readonly metadata?: Readonly<Record<string, string>>
-  readonly data?: string
-}
+/** Base64 as proto3 JSON reads it: both alphabets, padded or not. */
+const Base64 = z.string().regex(/^[A-Za-z0-9+/_-]*={0,2}$/)
+
+/** Payloads as proto3 JSON writes them: bytes are Base64; null stands for what is not there, but not for a payload. */
+const JsonPayload = z.object({
+  metadata: z.record(z.string(), Base64).nullish(),
+  data: Base64.nullish(),
+})
+type JsonPayload = z.output<typeof JsonPayload>
+
+const Body = z.object({ payloads: z.array(JsonPayload) })
 
 const fromBase64 = (text: string): Uint8Array => Buffer.from(text, 'base64')
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 const mapValues = <A, B>(record: Readonly<Record<string, A>>, to: (value: A) => B): Record<string, B> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, to(value)]))
 
-const payloadOf = ({ metadata = {}, data = '' }: JsonPayload): Payload => ({
-  metadata: mapValues(metadata, fromBase64),
-  data: fromBase64(data),
+const payloadOf = ({ metadata, data }: JsonPayload): Payload => ({
+  metadata: mapValues(metadata ?? {}, fromBase64),
+  data: fromBase64(data ?? ''),
 })
 const jsonOf = ({ metadata, data }: Payload): JsonPayload => ({
   metadata: mapValues(metadata ?? {}, toBase64),
@@ -40,10 +48,15 @@ const allowOrigin = (ctx: Context, origin: string | undefined): void => {
   ctx.vary('Origin')
 }
 
-const payloadsIn = async (ctx: Context): Promise<Payload[]> => {
-  const { payloads } = ((await readJson(ctx)) ?? {}) as { payloads?: unknown }
-  if (!Array.isArray(payloads)) throw new Failure('INVALID_JSON')
-  return (payloads as JsonPayload[]).map(payloadOf)
+const payloadsIn = async (ctx: Context): Promise<Payload[]> => read(Body, await readJson(ctx)).payloads.map(payloadOf)
+
+/** What our keys do not open was made by somebody else, or changed: that is the caller's to know. */
+const decoded = async (codec: PayloadCodec, payloads: Payload[]): Promise<Payload[]> => {
+  try {
+    return await codec.decode(payloads)
+  } catch {
+    throw new Failure('DECRYPTION_FAILED')
+  }
 }
 
 const mustBeAdmin = async (ctx: Parameters<typeof identify>[0], deps: Dependencies): Promise<void> => {
@@ -79,7 +92,7 @@ export const codecEndpoint = (deps: Dependencies): Middleware<State> => {
     }
     if (!holdsKey) await mustBeAdmin(ctx, deps)
     const payloads = await payloadsIn(ctx)
-    const converted = ctx.path.endsWith('decode') ? await codec.decode(payloads) : await codec.encode(payloads)
+    const converted = ctx.path.endsWith('decode') ? await decoded(codec, payloads) : await codec.encode(payloads)
     ctx.body = { payloads: converted.map(jsonOf) }
     return undefined
   }
