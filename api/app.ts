@@ -10,7 +10,8 @@ import { health } from './endpoints/health.ts'
 import { errors } from './kernel/middleware/errors.ts'
 import { limitsOf } from './kernel/middleware/handler.ts'
 import { lingering } from './kernel/middleware/lingering.ts'
-import { metrics } from './endpoints/metrics.ts'
+import { makeMetrics } from './endpoints/metrics.ts'
+import { noStore } from './kernel/middleware/no-store.ts'
 import { requestLog } from './kernel/middleware/request-log.ts'
 import { routerOf } from './kernel/middleware/routes.ts'
 import type { State } from './kernel/middleware/state.ts'
@@ -29,15 +30,14 @@ const unmatched: Middleware = async (ctx, next) => {
 export const createApp = (deps: Dependencies, all: Operations = operations): Koa<State> => {
   const trusted = deps.limits?.trustedProxies ?? 0
   const app = new Koa<State>({ proxy: trusted > 0, maxIpsCount: trusted })
-  const measured = metrics()
   app.use(requestLog(deps.log))
-  app.use(measured.middleware)
+  app.use((deps.metrics ?? makeMetrics()).middleware)
   app.use(lingering())
+  app.use(noStore)
   app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }))
   app.use(errors)
   app.use(unmatched)
   app.use(health(deps))
-  app.use(measured.endpoint)
   app.use(documentation(all, deps))
   app.use(caCertificates(deps))
   app.use(codecEndpoint(deps))

@@ -13,6 +13,15 @@ const keys = z.string({ error: 'is required' }).transform((text, context) => {
   }
 })
 
+/** `host:port`, the host of IPv6 in brackets. */
+const address = z
+  .string()
+  .regex(/^(\[[\da-fA-F:]+\]|[\w.-]+):\d{1,5}$/)
+  .transform(text => {
+    const at = text.lastIndexOf(':')
+    return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) }
+  })
+
 const list = (text: string): string[] =>
   text
     .split(',')
@@ -40,10 +49,14 @@ export const ApiConfig = z.object({
   API_HOST: z.string().default('0.0.0.0'),
   /** The port that the API listens at. */
   API_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  /** Host and port where Prometheus reads the metrics of the API at `/metrics`; absent: nowhere. */
+  API_METRICS_ADDRESS: address.optional(),
   /** The address of the API as its clients see it. */
   BASE_URL: z.url().default('http://localhost:8080'),
   /** The database of record. */
   DATABASE_URL: z.string().default('postgresql://certwright:certwright@postgres:5432/certwright'),
+  /** The same database as the role that owns the schema; absent: the schema is up to date, or DATABASE_URL's role owns it. */
+  MIGRATION_DATABASE_URL: z.string().optional(),
   /** The most database connections of this process. */
   DATABASE_CONNECTIONS: z.coerce.number().int().min(2).max(500).default(20),
   /** Host and port of the Temporal server. */

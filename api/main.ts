@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { addKnownKeys } from '../pki/keys/known-keys.ts'
-import { migrate, openStorage } from '../storage/orm.ts'
+import { openStorage } from '../storage/orm.ts'
+import { prepareSchema } from '../storage/prepare.ts'
 import { Seal } from '../storage/seal.ts'
 import { Settings } from '../storage/settings.ts'
 import { createDataConverter, EncryptionCodec } from '../worker/payload-codec.ts'
@@ -12,6 +13,7 @@ import { createApp } from './app.ts'
 import { authenticateWith } from './kernel/authentication.ts'
 import { ApiConfig, limitsIn } from './config.ts'
 import type { Dependencies } from './kernel/dependencies.ts'
+import { makeMetrics, metricsServer } from './endpoints/metrics.ts'
 import { createLog } from './log.ts'
 import { serverOf } from './server.ts'
 import { connectTemporal } from './kernel/temporal.ts'
@@ -30,7 +32,13 @@ if (config.WEAK_KEYS_FILE) addKnownKeys(await readFile(config.WEAK_KEYS_FILE, 'u
 
 const clock = () => new Date()
 const orm = await openStorage({ url: config.DATABASE_URL, connections: config.DATABASE_CONNECTIONS, clock })
-await migrate(orm)
+await prepareSchema(orm, {
+  url: config.DATABASE_URL,
+  migrationUrl: config.MIGRATION_DATABASE_URL,
+  warn: text => log.warn(text),
+})
+
+const metrics = makeMetrics()
 
 const deps: Dependencies = {
   orm,
@@ -54,6 +62,7 @@ const deps: Dependencies = {
   codec: new EncryptionCodec(config.PAYLOAD_KEYS),
   temporalUiUrl: config.TEMPORAL_UI_URL,
   codecKey: config.CODEC_KEY,
+  metrics,
   baseUrl: config.BASE_URL,
   limits: limitsIn(config),
 }
@@ -61,6 +70,9 @@ const deps: Dependencies = {
 const server = serverOf(createApp(deps)).listen(config.API_PORT, config.API_HOST)
 await once(server, 'listening')
 log.info({ address: server.address() }, 'the API listens')
+
+const measuring = config.API_METRICS_ADDRESS && metricsServer(metrics).listen(config.API_METRICS_ADDRESS)
+if (measuring) await once(measuring, 'listening')
 
 let stopping = false
 /** Takes no new requests, lets running ones end, then leaves. */
@@ -72,6 +84,7 @@ const stop = async (): Promise<void> => {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
+  if (measuring) measuring.close().closeAllConnections()
   await closed
   clearTimeout(impatient)
   await deps.temporal.close()

@@ -7,7 +7,7 @@ import { getToken, restClient, type RestClient } from '../embedded/rest-client.t
 
 const folder = 'data/bench'
 const portVariables = `API_PORT IDENTITY_PROVIDER_PORT TEMPORAL_PORT TEMPORAL_UI_PORT POSTGRES_PORT SMTP_PORT
-  MAIL_INBOX_PORT SCEP_PORT WORKER_METRICS_PORT`.split(/\s+/)
+  MAIL_INBOX_PORT SCEP_PORT API_METRICS_PORT WORKER_METRICS_PORT`.split(/\s+/)
 
 /** The running stack. */
 export interface BenchStack {

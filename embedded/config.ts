@@ -22,6 +22,8 @@ export const EmbeddedConfig = z.object({
   MAIL_INBOX_PORT: port(8025),
   // SCEP gateway
   SCEP_PORT: port(8507),
+  // REST API's metrics
+  API_METRICS_PORT: port(9464),
   // worker's metrics
   WORKER_METRICS_PORT: port(9465),
   // a Temporal server that runs already, `host:port`; set, the embedded one is not started
@@ -52,6 +54,7 @@ const purposes = {
   SMTP_PORT: 'mail catcher',
   MAIL_INBOX_PORT: 'mail inbox',
   SCEP_PORT: 'SCEP gateway',
+  API_METRICS_PORT: 'metrics of the REST API',
   WORKER_METRICS_PORT: 'metrics of the worker',
 } as const
 

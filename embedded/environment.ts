@@ -18,10 +18,18 @@ export interface CommonEnvironment {
   readonly LOG_LEVEL: string
 }
 
+/** What the migration process gets, and nobody else: the role that owns the schema. */
+export interface MigrationEnvironment {
+  readonly MIGRATION_DATABASE_URL: string
+  readonly DATABASE_URL: string
+  readonly MASTER_KEYS: string
+}
+
 /** What the REST API gets. */
 export interface ApiEnvironment extends CommonEnvironment {
   readonly API_HOST: string
   readonly API_PORT: string
+  readonly API_METRICS_ADDRESS: string
   readonly TEMPORAL_UI_URL: string
   readonly CODEC_KEY: string
   readonly OIDC_ISSUER: string
@@ -43,6 +51,7 @@ export interface WorkerEnvironment extends CommonEnvironment {
 export interface ScepGatewayEnvironment {
   readonly SCEP_PORT: string
   readonly SERVER_PORT: string
+  readonly SERVER_ADDRESS: string
   readonly SCEP_SERVICE_BASE_URL: string
   readonly SCEP_SERVICE_TOKEN_URL: string
   readonly SCEP_SERVICE_CLIENT_ID: string
@@ -79,7 +88,10 @@ export interface Started {
   readonly config: EmbeddedConfig
   readonly secrets: Secrets
   readonly addresses: Addresses
+  /** As the role of API and worker. */
   readonly databaseUrl: string
+  /** As the role that owns the schema. */
+  readonly migrationUrl: string
   readonly identities: DemoIdentities
 }
 
@@ -94,11 +106,19 @@ const common = ({ config, secrets, addresses, databaseUrl }: Started): CommonEnv
   LOG_LEVEL: config.LOG_LEVEL,
 })
 
+/** The environment of the migration process. */
+export const migrationEnvironment = ({ secrets, databaseUrl, migrationUrl }: Started): MigrationEnvironment => ({
+  MIGRATION_DATABASE_URL: migrationUrl,
+  DATABASE_URL: databaseUrl,
+  MASTER_KEYS: secrets.masterKeys,
+})
+
 /** The environment of the REST API. */
 export const apiEnvironment = (started: Started): ApiEnvironment => ({
   ...common(started),
   API_HOST: '127.0.0.1',
   API_PORT: String(started.config.API_PORT),
+  API_METRICS_ADDRESS: `127.0.0.1:${started.config.API_METRICS_PORT}`,
   TEMPORAL_UI_URL: started.addresses.temporalUiUrl,
   CODEC_KEY: started.secrets.codecKey,
   OIDC_ISSUER: started.addresses.issuer,
@@ -119,6 +139,7 @@ export const workerEnvironment = (started: Started): WorkerEnvironment => ({
 export const scepGatewayEnvironment = ({ config, secrets, addresses }: Started): ScepGatewayEnvironment => ({
   SCEP_PORT: String(config.SCEP_PORT),
   SERVER_PORT: String(config.SCEP_PORT),
+  SERVER_ADDRESS: '127.0.0.1',
   SCEP_SERVICE_BASE_URL: addresses.baseUrl,
   SCEP_SERVICE_TOKEN_URL: addresses.tokenUrl,
   SCEP_SERVICE_CLIENT_ID: demoPrincipals.scepClientId,

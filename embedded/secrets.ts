@@ -6,6 +6,8 @@ import { dirname } from 'node:path'
 /** The secrets of one embedded installation; losing them makes its sealed data unreadable. */
 export interface Secrets {
   readonly postgresPassword: string
+  /** Of the database role that API and worker have. */
+  readonly servicePassword: string
   readonly payloadKeys: string
   readonly masterKeys: string
   readonly adminPassword: string
@@ -21,6 +23,7 @@ const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 
 const make = (): Secrets => ({
   postgresPassword: word(),
+  servicePassword: word(),
   payloadKeys: key(),
   masterKeys: key(),
   adminPassword: word(),

@@ -1,5 +1,5 @@
 // Starts all embedded parts in their order, then the application, then the demonstration.
-import { apiReady, startApi, startScepGateway, startWorker } from './processes/application.ts'
+import { apiReady, migrateStorage, startApi, startScepGateway, startWorker } from './processes/application.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type EmbeddedConfig, plannedPorts } from './config.ts'
 import { type Addresses, demoPrincipals, type DemoIdentities, type Started } from './environment.ts'
@@ -33,11 +33,12 @@ const addressesOf = (config: EmbeddedConfig, { issuer, tokenUrl }: IdentityProvi
   mailUrl: local(config.MAIL_INBOX_PORT),
 })
 
-const postgres = async ({ config, folder, supervisor }: Start, { postgresPassword }: Secrets): Promise<Postgres> => {
+const postgres = async ({ config, folder, supervisor }: Start, secrets: Secrets): Promise<Postgres> => {
   const server = await startPostgres({
     folder: `${folder}/postgres`,
     port: config.POSTGRES_PORT,
-    password: postgresPassword,
+    password: secrets.postgresPassword,
+    servicePassword: secrets.servicePassword,
     logFile: `${folder}/logs/postgres.log`,
     durable: true,
     databases: ['certwright', 'identity'],
@@ -110,11 +111,13 @@ const infrastructure = async (start: Start): Promise<Started> => {
   const [database, provider] = await Promise.all([databaseStarted.promise, providerStarted.promise])
   const identities = await demoIdentities(provider, secrets)
   const addresses = addressesOf(config, provider)
-  return { config, secrets, addresses, databaseUrl: database.url('certwright'), identities }
+  const databaseUrl = database.serviceUrl('certwright')
+  return { config, secrets, addresses, databaseUrl, migrationUrl: database.url('certwright'), identities }
 }
 
 const application = async ({ folder, supervisor }: Start, started: Started): Promise<void> => {
   const installation = { logFolder: `${folder}/logs` }
+  await migrateStorage(installation, started)
   supervisor.watch(startWorker(installation, started))
   const api = startApi(installation, started)
   supervisor.watch(api)

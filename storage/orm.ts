@@ -1,7 +1,8 @@
 // The one place that knows all entities and how to reach the database.
-import { MikroORM } from '@mikro-orm/postgresql'
+import { MikroORM, type EntityManager } from '@mikro-orm/postgresql'
 import { Migrator } from '@mikro-orm/migrations'
 import { takeLock } from './lock.ts'
+import { grantUse } from './roles.ts'
 import { ApiClient } from './rows/api-client.ts'
 import { AuditEvent } from './rows/audit-event.ts'
 import { Ca } from './rows/ca.ts'
@@ -73,10 +74,15 @@ export const checkConnection = async (orm: MikroORM): Promise<void> => {
   await orm.em.fork().execute('select 1')
 }
 
-/** Brings the schema up to date; several processes may call it at once. */
-export const migrate = async (orm: MikroORM): Promise<void> => {
-  await orm.em.fork().transactional(async em => {
+const migrateAnd = (orm: MikroORM, then: (em: EntityManager) => Promise<void>): Promise<void> =>
+  orm.em.fork().transactional(async em => {
     await takeLock(em, 'MIGRATION')
     await orm.migrator.up()
+    await then(em)
   })
-}
+
+/** Brings the schema up to date; several processes may call it at once. */
+export const migrate = (orm: MikroORM): Promise<void> => migrateAnd(orm, async () => {})
+
+/** Brings the schema up to date and lets another role use it; several processes may call it at once. */
+export const migrateFor = (orm: MikroORM, role: string): Promise<void> => migrateAnd(orm, em => grantUse(em, role))

@@ -14,6 +14,8 @@ const keys = z.string().transform((text, context) => {
 export const WorkerConfig = z.object({
   /** The database of record. */
   DATABASE_URL: z.string().default('postgresql://certwright:certwright@postgres:5432/certwright'),
+  /** The same database as the role that owns the schema; absent: the schema is up to date, or DATABASE_URL's role owns it. */
+  MIGRATION_DATABASE_URL: z.string().optional(),
   /** Host and port of the Temporal server. */
   TEMPORAL_ADDRESS: z.string().default('temporal:7233'),
   /** The namespace of our runs. */
@@ -33,7 +35,7 @@ export const WorkerConfig = z.object({
   /** Master keys that seal secrets in the database, written as above; the first seals. */
   MASTER_KEYS: keys,
   /** Master keys for the keys of CAs alone, which then only the worker has; absent: MASTER_KEYS. */
-  CA_MASTER_KEYS: keys.optional(),
+  CA_MASTER_KEYS: z.preprocess(text => text || undefined, keys.optional()),
   /** A file of weak keys, one hash a line (docs/weak-keys.md); read when the process starts. */
   WEAK_KEYS_FILE: z.string().optional(),
   /** The address of the API as its clients see it; the links in certificates begin with it. */

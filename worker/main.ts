@@ -14,7 +14,8 @@ import { createActivities } from '../activities/index.ts'
 import { firstStart, type FirstAdmins } from '../activities/first-start.ts'
 import type { Services } from '../activities/services.ts'
 import { addKnownKeys } from '../pki/keys/known-keys.ts'
-import { migrate, openStorage } from '../storage/orm.ts'
+import { openStorage } from '../storage/orm.ts'
+import { prepareSchema } from '../storage/prepare.ts'
 import { Seal } from '../storage/seal.ts'
 import { Settings } from '../storage/settings.ts'
 import { WorkerConfig } from './config.ts'
@@ -67,7 +68,11 @@ const clock = () => new Date()
 
 const connect = async () => {
   const orm = await openStorage({ url: config.DATABASE_URL, connections: 20, clock })
-  await migrate(orm)
+  await prepareSchema(orm, {
+    url: config.DATABASE_URL,
+    migrationUrl: config.MIGRATION_DATABASE_URL,
+    warn: text => log.warn(text),
+  })
   const connection = await NativeConnection.connect({
     address: config.TEMPORAL_ADDRESS,
     tls: (await temporalTls(config)) ?? null,

@@ -64,6 +64,7 @@ export const documentation = (
     if (!found) return next()
     const { type, body } = found()
     ctx.type = type
+    ctx.set('Cache-Control', 'no-cache')
     ctx.body = body
     return undefined
   }

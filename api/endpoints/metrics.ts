@@ -1,10 +1,18 @@
-// How long each operation takes and how it ends, for Prometheus at `/metrics`.
+// How long each operation takes and how it ends, for Prometheus: at `/metrics` of a listener of its own, which callers of
+// the API do not reach.
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { Middleware } from 'koa'
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import type { State } from '../kernel/middleware/state.ts'
 
-/** A registry of its own an application, the middleware that feeds it and the endpoint that shows it. */
-export const metrics = (): { middleware: Middleware<State>; endpoint: Middleware<State> } => {
+/** What is measured: the middleware that feeds it and the text that shows it. */
+export interface Metrics {
+  readonly middleware: Middleware<State>
+  readonly register: Registry
+}
+
+/** Makes a registry of its own for an application. */
+export const makeMetrics = (): Metrics => {
   const register = new Registry()
   collectDefaultMetrics({ register })
   const seconds = new Histogram({
@@ -14,16 +22,23 @@ export const metrics = (): { middleware: Middleware<State>; endpoint: Middleware
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [register],
   })
-  return {
-    middleware: async (ctx, next) => {
-      const stop = seconds.startTimer()
-      await next()
-      stop({ operation: ctx.state.operationId ?? 'none', status: ctx.status })
-    },
-    endpoint: async (ctx, next) => {
-      if (ctx.path !== '/metrics' || ctx.method !== 'GET') return next()
-      ctx.type = register.contentType
-      ctx.body = await register.metrics()
-    },
+  const middleware: Middleware<State> = async (ctx, next) => {
+    const stop = seconds.startTimer()
+    await next()
+    stop({ operation: ctx.state.operationId ?? 'none', status: ctx.status })
   }
+  return { middleware, register }
 }
+
+const show = async (register: Registry, response: ServerResponse): Promise<void> => {
+  const text = await register.metrics()
+  response.writeHead(200, { 'Content-Type': register.contentType }).end(text)
+}
+
+/** The listener of the metrics; it does not listen yet. */
+export const metricsServer = ({ register }: Metrics): Server =>
+  createServer((request, response) => {
+    if (request.method === 'GET' && request.url === '/metrics')
+      return void show(register, response).catch((error: unknown) => response.destroy(error as Error))
+    response.writeHead(404).end()
+  })

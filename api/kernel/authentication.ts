@@ -29,6 +29,13 @@ const refuse = (reason: string): never => {
 const tokenIn = (header: string | undefined): string =>
   /^Bearer +([\w.~+/=-]+) *$/i.exec(header ?? '')?.[1] ?? refuse('A bearer token is required.')
 
+/** The fault is not the token's: the log has the cause, the caller tries again. */
+const unavailable = (cause: unknown): Failure => {
+  const failure = new Failure('SERVICE_UNAVAILABLE', 'The keys of the identity provider cannot be had now.')
+  failure.cause = cause
+  return failure
+}
+
 const discover = async (issuer: string): Promise<URL> => {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs) })
@@ -37,13 +44,20 @@ const discover = async (issuer: string): Promise<URL> => {
   return new URL(keys)
 }
 
+/** A set without any key is as broken as one that cannot be read. */
+const remoteKeys = (url: URL): JWTVerifyGetKey => {
+  const keys = createRemoteJWKSet(url, { timeoutDuration: patienceMs })
+  return (header, token) =>
+    keys(header, token).catch((error: unknown) => {
+      if (keys.jwks()?.keys.length === 0) throw new Error(`The key set at ${url.href} is empty.`, { cause: error })
+      throw error
+    })
+}
+
 /** The public keys of the issuer: looked for at first use and again after a failure, then kept and refreshed. */
 export const issuerKeys = ({ issuer, keysUrl }: TokenRules): JWTVerifyGetKey => {
   let found: Promise<JWTVerifyGetKey> | undefined
-  const find = async () =>
-    createRemoteJWKSet(keysUrl === undefined ? await discover(issuer) : new URL(keysUrl), {
-      timeoutDuration: patienceMs,
-    })
+  const find = async () => remoteKeys(keysUrl === undefined ? await discover(issuer) : new URL(keysUrl))
   return async (header, token) => {
     found ??= find().catch((error: unknown) => {
       found = undefined
@@ -81,21 +95,39 @@ export const factsOf = (claims: JWTPayload): TokenFacts => {
   }
 }
 
-const isTokenError = (error: unknown): boolean =>
-  error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)
+/** What a token alone can cause while its key is looked for; all else is the fault of the keys. */
+const isUnknownKey = (error: unknown): boolean =>
+  error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
+
+const orUnavailable =
+  (keys: JWTVerifyGetKey): JWTVerifyGetKey =>
+  async (header, token) => {
+    try {
+      return await keys(header, token)
+    } catch (error) {
+      throw isUnknownKey(error) ? error : unavailable(error)
+    }
+  }
+
+/** The token is at fault where the library says what is wrong with it, and the key where it cannot even use that. */
+const refusalOf = (error: unknown): Failure => {
+  if (error instanceof Failure) return error
+  return error instanceof errors.JOSEError
+    ? new Failure('AUTHENTICATION_FAILED', 'The token is not valid.')
+    : unavailable(error)
+}
 
 /** Makes the check of tokens under these rules. */
 export const authenticateWith =
   (rules: TokenRules, keys: JWTVerifyGetKey = issuerKeys(rules)): Authenticate =>
   async header => {
-    const { payload } = await jwtVerify(tokenIn(header), keys, {
+    const { payload } = await jwtVerify(tokenIn(header), orUnavailable(keys), {
       issuer: rules.issuer,
       algorithms: [...rules.algorithms],
       clockTolerance: clockToleranceSeconds,
       requiredClaims: ['exp'],
     }).catch((error: unknown) => {
-      if (!isTokenError(error)) throw error
-      return refuse('The token is not valid.')
+      throw refusalOf(error)
     })
     if (!isForUs(payload, rules.audiences)) refuse('The token is for another audience.')
     if (!['Bearer', null].includes(text(payload['typ']))) refuse('The token is not an access token.')

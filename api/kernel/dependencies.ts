@@ -1,10 +1,12 @@
 // What the API is made of: wired once in main.ts (or by a test) and handed down from there.
 import type { MikroORM } from '@mikro-orm/postgresql'
 import type { PayloadCodec } from '@temporalio/common'
+import type { Middleware } from 'koa'
 import type { Logger } from 'pino'
 import type { Seal } from '../../storage/seal.ts'
 import type { Settings } from '../../storage/settings.ts'
 import type { Authenticate } from './authentication.ts'
+import type { State } from './middleware/state.ts'
 import type { Rates } from './rate-limit.ts'
 import type { Temporal } from './temporal.ts'
 import type { WorkBounds } from './work-pool.ts'
@@ -33,6 +35,8 @@ export interface Dependencies {
   readonly codecKey?: string | undefined
   /** The origin of the Temporal UI, which may call the codec endpoint. */
   readonly temporalUiUrl?: string | undefined
+  /** Where the duration of requests is kept; one of the application's own when left out. */
+  readonly metrics?: { readonly middleware: Middleware<State> } | undefined
   /** The public address of this API. */
   readonly baseUrl: string
   readonly limits?: Limits | undefined

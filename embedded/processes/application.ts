@@ -1,6 +1,12 @@
-// Starts the three processes of the application as child processes: worker, SCEP gateway, REST API.
+// Starts the processes of the application as child processes: the migration, then worker, SCEP gateway and REST API.
 import { join } from 'node:path'
-import { type Started, apiEnvironment, scepGatewayEnvironment, workerEnvironment } from '../environment.ts'
+import {
+  type Started,
+  apiEnvironment,
+  migrationEnvironment,
+  scepGatewayEnvironment,
+  workerEnvironment,
+} from '../environment.ts'
 import { type RunningProcess, startProcess } from './process.ts'
 import { until } from './until.ts'
 
@@ -32,6 +38,15 @@ const launch = ({ folder = checkout, logFolder }: Installation, { name, room, en
     environment: { ...systemEnvironment(), ...environment },
     logFile: join(logFolder, `${room}.log`),
   })
+
+/** Brings the schema up to date as its owner; throws with the end of the log when that failed. */
+export const migrateStorage = async (installation: Installation, started: Started): Promise<void> => {
+  const environment = migrationEnvironment(started)
+  const migration = launch(installation, { name: 'Migration of the database', room: 'storage', environment })
+  const reason = await migration.exited
+  if (!migration.succeeded())
+    throw new Error(`${reason}. Its log is ${migration.logFile}, which ends with:\n${migration.lastLines()}`)
+}
 
 /** Starts the worker. */
 export const startWorker = (installation: Installation, started: Started): RunningProcess =>

@@ -29,6 +29,8 @@ export interface RunningProcess {
   readonly exited: Promise<string>
   /** True from the moment that the process has ended. */
   readonly ended: () => boolean
+  /** True when the process has ended with exit code 0. */
+  readonly succeeded: () => boolean
   /** Asks the process to end, and kills it when it does not within 20 seconds. */
   readonly stop: () => Promise<void>
   /** Ends the process with SIGKILL, as a crash would. */
@@ -107,6 +109,7 @@ export const startProcess = (settings: ProcessSettings): RunningProcess => {
     pid: child.pid ?? 0,
     exited,
     ended: () => hasEnded,
+    succeeded: () => child.exitCode === 0,
     stop: () => signalled(child, exited, settings.stopSignal ?? 'SIGTERM'),
     kill: () => signalled(child, exited, 'SIGKILL'),
     logFile: settings.logFile,

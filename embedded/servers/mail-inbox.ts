@@ -73,10 +73,13 @@ const answerTo = (method: string, { pathname, searchParams }: URL, { mails, clea
   return [204]
 }
 
+/** A target such as `//` looks like a host without a name: whatever the client sent is a path here. */
+const urlOf = ({ url = '/' }: IncomingMessage): URL =>
+  URL.parse(`http://inbox${url}`) ?? new URL('http://inbox/unreadable')
+
 /** Answers one request to the web inbox or its JSON interface (`/api/messages`, optionally `?to=<address>`). */
 export const answerInbox = (store: MailStore, request: IncomingMessage, response: ServerResponse): void => {
-  const url = new URL(request.url ?? '/', 'http://inbox')
-  const [status, body] = answerTo(request.method ?? 'GET', url, store)
+  const [status, body] = answerTo(request.method ?? 'GET', urlOf(request), store)
   const html = typeof body === 'string'
   response.writeHead(status, {
     'content-type': html ? 'text/html; charset=utf-8' : 'application/json',

@@ -29,15 +29,20 @@ export interface PostgresSettings {
   readonly durable: boolean
   /** Databases that exist once the server is ready. */
   readonly databases?: readonly string[]
+  /** The password of a role that may log in and owns nothing; left out, there is none. */
+  readonly servicePassword?: string
 }
 
 /** A running PostgreSQL server. */
 export interface Postgres extends RunningProcess {
-  /** The connection string of a database of this server. */
+  /** The connection string of a database of this server, as its administrator. */
   readonly url: (database: string) => string
+  /** The same as the role that owns nothing. */
+  readonly serviceUrl: (database: string) => string
 }
 
 const user = 'certwright'
+const serviceUser = 'certwright_service'
 const readyTimeoutMs = 60_000
 const run = promisify(execFile)
 
@@ -118,6 +123,13 @@ const createDatabases = (url: string, names: readonly string[]): Promise<void> =
     }
   })
 
+const createServiceRole = (url: string, password: string): Promise<void> =>
+  connected(url, async client => {
+    const { rowCount } = await client.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [serviceUser])
+    const verb = rowCount === 0 ? 'CREATE' : 'ALTER'
+    await client.query(`${verb} ROLE ${serviceUser} LOGIN PASSWORD ${client.escapeLiteral(password)}`)
+  })
+
 const launch = ({ folder, port, durable, logFile }: PostgresSettings): RunningProcess => {
   const account = postgresAccount()
   const settings = [...baseSettings, ...(durable ? [] : fastSettings)].flatMap(setting => ['-c', setting])
@@ -152,9 +164,12 @@ const startServer = async (settings: PostgresSettings, url: string, attempt = 1)
 export const startPostgres = async (settings: PostgresSettings): Promise<Postgres> => {
   if (!existsSync(marker(settings.folder))) await createCluster(settings)
   await clearStalePid(realpathSync(settings.folder))
-  const url = (database: string) =>
-    `postgresql://${user}:${encodeURIComponent(settings.password)}@127.0.0.1:${settings.port}/${database}`
+  const { password, servicePassword } = settings
+  const urlAs = (role: string, secret: string) => (database: string) =>
+    `postgresql://${role}:${encodeURIComponent(secret)}@127.0.0.1:${settings.port}/${database}`
+  const url = urlAs(user, password)
   const server = await startServer(settings, url('postgres'))
   await createDatabases(url('postgres'), settings.databases ?? [])
-  return { ...server, url }
+  if (servicePassword !== undefined) await createServiceRole(url('postgres'), servicePassword)
+  return { ...server, url, serviceUrl: urlAs(serviceUser, servicePassword ?? '') }
 }

@@ -40,7 +40,8 @@ export const installDependencies = async record => {
   )
   if (!existsSync(node())) {
     throw new SetupError(
-      'npm left out the `node` package, because its install scripts are switched off. Run `npm ci --foreground-scripts --ignore-scripts=false`.',
+      `npm left out the Node of this platform (${process.platform}-${process.arch}). Optional packages must not be switched off ` +
+        '(`npm config get omit`), and embedded/node/package.json names the platforms that there are.',
     )
   }
   writeRecord({ ...readRecord(), lockHash: lockHash() })

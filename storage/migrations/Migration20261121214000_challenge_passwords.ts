@@ -5,9 +5,9 @@ import { Migration } from '@mikro-orm/migrations'
 /** The DER of the OIDs of secret attributes. */
 const secretOids = [
   '06092a864886f70d010907',
-  '060b2a864886f70d010910' + '0238',
-  '060b2a864886f70d010910' + '0239',
-  '060b2a864886f70d010910' + '023a',
+  '060b2a864886f70d0109100238',
+  '060b2a864886f70d0109100239',
+  '060b2a864886f70d010910023a',
 ]
 
 const atOnce = 500

@@ -2,7 +2,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
-import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'

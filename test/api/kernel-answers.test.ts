@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ApplicationFailure } from '@temporalio/common'
 import { Writable } from 'node:stream'
+import { makeMetrics } from '../../api/endpoints/metrics.ts'
 import { statusOf } from '../../api/kernel/errors.ts'
 import { createLog } from '../../api/log.ts'
 import { failureIn } from '../../api/kernel/temporal.ts'
@@ -22,12 +23,13 @@ const log = createLog(
 )
 const ui = 'http://localhost:8233'
 const codecKey = 'a-key-that-only-the-user-interface-knows'
+const metrics = makeMetrics()
 
 const codec = new EncryptionCodec(new Map([['k', randomBytes(32)]]))
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi({ operations: everything, deps: { log, codec, temporalUiUrl: ui, codecKey } })
+  api = await startApi({ operations: everything, deps: { log, codec, temporalUiUrl: ui, codecKey, metrics } })
 })
 afterAll(() => api.stop())
 
@@ -103,7 +105,7 @@ describe('beside the operations', () => {
   })
   test('metrics count by operation and status', async () => {
     await api.anonymous.get('/api/v1/failures/WEAK_KEY')
-    const { body } = await api.anonymous.get('/metrics')
+    const body = await metrics.register.metrics()
     expect(body).toMatch(/certwright_request_seconds_count\{operation="failing",status="422"\} \d+/)
   })
 })

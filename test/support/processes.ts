@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MikroORM } from '@mikro-orm/postgresql'
-import { apiReady, startApi, startWorker } from '../../embedded/processes/application.ts'
+import { apiReady, migrateStorage, startApi, startWorker } from '../../embedded/processes/application.ts'
 import { readConfig } from '../../embedded/config.ts'
 import { demoPrincipals, type Started } from '../../embedded/environment.ts'
 import { freePort } from '../../embedded/processes/ports.ts'
@@ -22,7 +22,7 @@ const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 /** Makes what the processes read, with ports that nobody uses at the moment. */
 const plan = async (folder: string) => {
   const ports = await Promise.all(
-    ['API_PORT', 'TEMPORAL_PORT', 'POSTGRES_PORT', 'WORKER_METRICS_PORT', 'SCEP_PORT'].map(
+    ['API_PORT', 'TEMPORAL_PORT', 'POSTGRES_PORT', 'API_METRICS_PORT', 'WORKER_METRICS_PORT', 'SCEP_PORT'].map(
       async name => [name, String(await freePort())] as const,
     ),
   )
@@ -36,6 +36,7 @@ const plan = async (folder: string) => {
     // What was committed must outlive a kill, as in production.
     durable: true,
     databases: [database],
+    servicePassword: randomBytes(12).toString('hex'),
   }
   const temporal = {
     program: stack.temporalCli(),
@@ -45,10 +46,11 @@ const plan = async (folder: string) => {
   }
   const masterKeys = key()
   const payloadKeys = key()
-  const started = (databaseUrl: string, address: string): Started => ({
+  const started = ({ url, serviceUrl }: Postgres, address: string): Started => ({
     config,
     secrets: {
       postgresPassword: password,
+      servicePassword: postgres.servicePassword,
       payloadKeys,
       masterKeys,
       adminPassword: '',
@@ -66,7 +68,8 @@ const plan = async (folder: string) => {
       scepUrl: 'https://127.0.0.1',
       mailUrl: 'http://127.0.0.1',
     },
-    databaseUrl,
+    databaseUrl: serviceUrl(database),
+    migrationUrl: url(database),
     identities: { adminUserId: 'nobody' },
   })
   return { postgres, temporal, started }
@@ -111,12 +114,13 @@ export const startProcesses = async (installed?: string) => {
     worker: undefined as never,
     api: undefined as never,
   }
-  const started = settings.started(running.postgres.url(database), running.temporal.address)
+  const started = settings.started(running.postgres, running.temporal.address)
   const installation = { ...(installed !== undefined && { folder: installed }), logFolder: folder }
+  await migrateStorage(installation, started)
   const newWorker = async (): Promise<void> => void (running.worker = startWorker(installation, started))
   await newWorker()
   running.api = startApi(installation, started)
-  const orm: MikroORM = await openStorage({ url: started.databaseUrl })
+  const orm: MikroORM = await openStorage({ url: started.migrationUrl })
   const stop = async (): Promise<void> => {
     await orm.close()
     for (const part of [running.api, running.worker, running.temporal, running.postgres]) await part.stop()
