@@ -1,11 +1,11 @@
 // Who calls, and what they may do (contract 7).
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { Failure } from '../../domain/failure.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
 import { decide, hasWay, scopes, type Grants, type Place, type Right, type Verdict } from '../../domain/permissions.ts'
 import type { Principal } from '../../domain/principal.ts'
 import { loadWiderGrants } from '../../storage/authorization.ts'
 import { loadGrants } from '../../storage/grant.ts'
-import { denied } from './denied.ts'
 
 /** A principal of the service that a token stands for. */
 export interface KnownPrincipal extends Principal {
@@ -79,8 +79,7 @@ export class Caller implements KnownPrincipal {
 
   /** Refuses with ACCESS_DENIED unless the caller has the right at the place. */
   async must(right: Right, place: Place = {}): Promise<void> {
-    const [verdict] = await this.judge(right, [place])
-    if (!verdict?.allowed) throw denied(right, verdict)
+    if (!(await this.may(right, place))) throw new Failure('ACCESS_DENIED')
   }
 
   /** The grants that matter for these places. */

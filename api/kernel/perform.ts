@@ -3,7 +3,6 @@ import { actAs } from '../../storage/rows/stamp.ts'
 import { Failure } from '../../domain/failure.ts'
 import { isGlobal, isPlaceless } from '../../domain/permissions.ts'
 import { Caller, type KnownPrincipal } from './caller.ts'
-import { denied } from './denied.ts'
 import type { Dependencies } from './dependencies.ts'
 import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
@@ -43,8 +42,8 @@ const demand = async (operation: Operation, caller: Caller, rows: Rows): Promise
   for (const [name, right] of rightsOf(operation)) {
     const places = every(rows, name).map(placeOf)
     if (isPlaceless(right)) places.push({})
-    const refused = (await caller.judge(right, places)).find(({ allowed }) => !allowed)
-    if (refused) throw denied(right, refused)
+    const verdicts = await caller.which(right, places)
+    if (verdicts.includes(false)) throw new Failure('ACCESS_DENIED')
   }
 }
 

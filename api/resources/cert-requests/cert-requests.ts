@@ -21,7 +21,6 @@ import { Policy } from '../../../storage/rows/policy.ts'
 import type { Settings } from '../../../storage/settings.ts'
 import { certRequestRun } from '../../../workflows/starts.ts'
 import type { Caller } from '../../kernel/caller.ts'
-import { denied } from '../../kernel/denied.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import type { Temporal } from '../../kernel/temporal.ts'
@@ -130,7 +129,7 @@ const findEndEntities = async (em: EntityManager, caller: Caller, ids: readonly 
   const get = (id: string): EndEntity => {
     const row = rows.get(id)
     if (!row) throw new Failure('END_ENTITY_NOT_FOUND')
-    if (!allowed.has(id)) throw denied('READ_END_ENTITY')
+    if (!allowed.has(id)) throw new Failure('ACCESS_DENIED')
     return row
   }
   return { known, get }

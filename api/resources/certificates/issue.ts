@@ -10,7 +10,6 @@ import { isOrder } from '../../../workflows/ids.ts'
 import type { ItemOutcome } from '../../../workflows/issue-certificates.ts'
 import { issueRun } from '../../../workflows/starts.ts'
 import type { Caller } from '../../kernel/caller.ts'
-import { denied } from '../../kernel/denied.ts'
 import { PENDING, type Pending, type Temporal } from '../../kernel/temporal.ts'
 
 /** A request as the tables of contract 4.2 look at it. */
@@ -33,7 +32,7 @@ export const loadRequests = async (em: EntityManager, caller: Caller, ids: reado
   return (id: string): CertRequest => {
     const { row, allowed } = found.get(id) ?? {}
     if (!row) throw new Failure('CERT_REQUEST_NOT_FOUND')
-    if (!allowed) throw denied('ISSUE')
+    if (!allowed) throw new Failure('ACCESS_DENIED')
     return row
   }
 }
