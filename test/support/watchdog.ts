@@ -138,7 +138,7 @@ const armourEnd = armour.replace('BEGIN', 'END')
 /** Values of members as JSON, by what the member is. */
 const shortTexts = [
   ['60,000 CR', JSON.stringify('\r'.repeat(60_000))],
-  ['10 MB', JSON.stringify('A'.repeat(nearLimit))],
+  ['1 MB', JSON.stringify('A'.repeat(1_000_000))],
 ] as const
 const hostile: Readonly<Record<'short' | 'long' | 'list' | 'object', readonly (readonly [string, string])[]>> = {
   short: shortTexts,
@@ -146,6 +146,7 @@ const hostile: Readonly<Record<'short' | 'long' | 'list' | 'object', readonly (r
     ...shortTexts,
     ['a PEM of CR', JSON.stringify(`${armour}${'\r'.repeat(60_000)}\n${armourEnd}`)],
     ['a PEM of header lines', JSON.stringify(`${armour}${'\n:'.repeat(30_000)}${armourEnd}`)],
+    ['10 MB', JSON.stringify('A'.repeat(nearLimit))],
     ['10 MB of armour', JSON.stringify(filled(armour, nearLimit - 300_000))],
     ['10 MB of spaces', JSON.stringify(' '.repeat(nearLimit))],
     ['10 MB of escapes', `"${'\\u000a'.repeat(nearLimit / 6)}"`],
