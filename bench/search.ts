@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { Client } from 'pg'
 import pino from 'pino'
 import { operations } from '../api/app.ts'
-import { read } from '../api/kernel/errors.ts'
+import { readMembers } from '../api/kernel/errors.ts'
 import { perform } from '../api/kernel/perform.ts'
 import { connectTemporal } from '../api/kernel/temporal.ts'
 import type { Dependencies } from '../api/kernel/dependencies.ts'
@@ -91,8 +91,10 @@ const callerOf = (deps: Dependencies, { operationId, as, body }: SearchCase) => 
   const schema = operation.body
   const principal = { id: principals[as], type: 'API_CLIENT' as const, name: 'bench' }
   const page = { page: 0, size: 20, sort: [] }
-  return (round: number) =>
-    perform(operation, { params: {}, query: {}, body: read(schema, body(round)), page, principal }, deps)
+  return async (round: number) => {
+    const given = await readMembers(schema, body(round))
+    return perform(operation, { params: {}, query: {}, body: given, page, principal }, deps)
+  }
 }
 
 const timesOf = async (call: (round: number) => Promise<unknown>): Promise<number[]> => {

@@ -106,8 +106,9 @@ const listField = (subject: SubjectData, field: keyof typeof listRules, complain
 const isPairText = (text: string, length: number): boolean => text !== '' && upTo(length)(text) !== null
 
 const pairs = ({ genericDtoList }: SubjectData, complain: Complain): GenericPair[] => {
-  const list = (genericDtoList ?? []).map(({ key, value }) => ({ key: key.trim(), value: value.trim() }))
-  if (list.length > most.pairs) complain('genericDtoList', `At most ${most.pairs}`)
+  if ((genericDtoList ?? []).length > most.pairs) complain('genericDtoList', `At most ${most.pairs}`)
+  const judged = (genericDtoList ?? []).slice(0, most.pairs)
+  const list = judged.map(({ key, value }) => ({ key: key.trim(), value: value.trim() }))
   if (new Set(list.map(({ key }) => key)).size < list.length) complain('genericDtoList', 'Each key once')
   for (const [index, { key, value }] of list.entries()) {
     if (!isPairText(key, most.key)) complain(`genericDtoList[${index}].key`, `1 to ${most.key} characters`)

@@ -20,14 +20,14 @@ const withoutRivals = (aliases: readonly NewAlias[]): NewAlias[] => {
   return [...byAlias.values()]
 }
 
-/** A condition: another living end entity of the realm is known by a text as its alias, common name or external id. */
-const isTaken = (realmId: string, id: string, text: string): string =>
+/** A condition: no other living end entity of the realm is known by a text as its alias, common name or external id. */
+const isFree = (realmId: string, id: string, text: string): string =>
   ['alias', 'common_name', 'external_id']
     .map(
-      column => `exists (select 1 from end_entity other where other.realm_id = ${realmId} and other.id <> ${id}
+      column => `not exists (select 1 from end_entity other where other.realm_id = ${realmId} and other.id <> ${id}
         and comparable(other.${column}) = comparable(${text}) and not other.archived)`,
     )
-    .join(' or ')
+    .join(' and ')
 
 /**
  * Sets aliases where they are empty and no other end entity of the realm is known by them; else all stays as it is. What
@@ -37,19 +37,21 @@ export const setAliases = async (em: EntityManager, all: readonly NewAlias[], no
   const aliases = withoutRivals(all)
   if (aliases.length === 0) return
   await takeKeyedLocks(em, 'ALIAS', aliases.map(keyOf))
+  // Materialized: the planner would else look for rivals once for each pair of a given alias and an end entity.
   await em.execute(
-    `update end_entity set alias = given.alias, version = version + 1, last_modified_date = ?
-       from jsonb_to_recordset(?::jsonb) as given(id uuid, "realmId" uuid, alias text)
-      where end_entity.id = given.id and end_entity.alias is null
-        and not (${isTaken('given."realmId"', 'given.id', 'given.alias')})`,
-    [now, JSON.stringify(aliases)],
+    `with given as materialized (
+       select * from jsonb_to_recordset(?::jsonb) as given(id uuid, "realmId" uuid, alias text)),
+     free as materialized (select * from given where ${isFree('given."realmId"', 'given.id', 'given.alias')})
+     update end_entity set alias = free.alias, version = version + 1, last_modified_date = ?
+       from free where end_entity.id = free.id and end_entity.alias is null`,
+    [JSON.stringify(aliases), now],
   )
 }
 
 /** Whether an end entity could not get an alias because another one of its realm is known by it. */
 export const isAliasTaken = async (em: EntityManager, { id, realmId, alias }: NewAlias): Promise<boolean> => {
   const [row] = await em.execute<{ taken: boolean }[]>(
-    `select ${isTaken('given.realm_id', 'given.id', 'given.alias')} as taken
+    `select not (${isFree('given.realm_id', 'given.id', 'given.alias')}) as taken
        from (select ?::uuid as id, ?::uuid as realm_id, ?::text as alias) as given`,
     [id, realmId, alias],
   )

@@ -9,7 +9,7 @@ export const mebibyte = 1024 * 1024
 export const bodyLimits = { usual: 65_536, bytesOrList: 10 * mebibyte, import: 32 * mebibyte } as const
 
 /** Whether a text may be longer than the usual body: bytes in Base64, PEM, a document. Ids and dates are short by form. */
-const isLong = (schema: z.ZodType): boolean => {
+export const isLong = (schema: z.ZodType): boolean => {
   const { maxLength, format } = schema as z.ZodString
   return (maxLength ?? (format ? 0 : Infinity)) > bodyLimits.usual
 }

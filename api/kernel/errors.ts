@@ -1,5 +1,7 @@
 // How a failure becomes an answer (contract 1.7): one place, decided by code and type, never by message text.
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
+import { BatchRefused } from '../../domain/batch.ts'
 import { apiErrors, Failure, type ApiError, type FieldError } from '../../domain/failure.ts'
 import { lookAt, maxFaults, type Fault } from './raw.ts'
 
@@ -22,12 +24,12 @@ export const statusOf = (code: ApiError, answers?: ReadonlySet<number>): number 
   return fallbacks[natural]?.find(status => answers.has(status)) ?? natural
 }
 
-/** The body ApiExceptionResponse of a failure. */
-export const bodyOf = ({ code, message, fieldErrors }: Failure) => ({
-  apiError: code,
-  errorMessage: message,
-  ...(fieldErrors.length > 0 && { fieldErrors }),
-})
+/** The body ApiExceptionResponse of a failure: 20 members at fault at most, but each item of a batch (contract 1.2, 1.7). */
+export const bodyOf = (failure: Failure) => {
+  const { code, message, fieldErrors } = failure
+  const told = failure instanceof BatchRefused ? fieldErrors : fieldErrors.slice(0, maxFaults)
+  return { apiError: code, errorMessage: message, ...(told.length > 0 && { fieldErrors: told }) }
+}
 
 type Issue = z.core.$ZodRawIssue | z.core.$ZodIssue
 
@@ -97,20 +99,29 @@ const refuse = (all: readonly Fault[]): never => {
 
 const faultOf = (issue: z.core.$ZodIssue): Fault => ({ path: issue.path, message: issue.message, issue })
 
-const readWith =
-  (error: z.core.$ZodErrorMap) =>
-  <S extends z.ZodType>(schema: S, given: unknown): z.output<S> => {
-    const { input, faults } = lookAt(schema, given, error)
-    if (faults.length > 0) refuse(faults)
-    const result = z.safeDecode(schema, input as z.input<S>, { error })
-    return result.success ? result.data : refuse(result.error.issues.map(faultOf))
-  }
+/** Looks at an input as a whole, before its members are read. */
+const seen = (schema: z.ZodType, given: unknown, error: z.core.$ZodErrorMap): unknown => {
+  const { input, faults } = lookAt(schema, given, error)
+  return faults.length > 0 ? refuse(faults) : input
+}
 
-/** Reads a body with a schema, or fails with 400 and one entry a member at fault, 20 at most. */
-export const read = readWith(sentence)
+const decoded = <S extends z.ZodType>(schema: S, input: unknown, error: z.core.$ZodErrorMap): z.output<S> => {
+  const result = z.safeDecode(schema, input as z.input<S>, { error })
+  return result.success ? result.data : refuse(result.error.issues.map(faultOf))
+}
 
-/** Reads parameters of a path or a query, as `read` does. */
-export const readParameters = readWith(parameterSentence)
+/** Reads parameters of a path or a query, or fails with 400 and one entry a parameter at fault. */
+export const readParameters = <S extends z.ZodType>(schema: S, given: unknown): z.output<S> =>
+  decoded(schema, seen(schema, given, parameterSentence), parameterSentence)
+
+/** Reads a body as `readParameters` does, 20 entries at most; others are served between its steps. */
+export const readMembers = async <S extends z.ZodType>(schema: S, given: unknown): Promise<z.output<S>> => {
+  const input = seen(schema, given, sentence)
+  await setImmediate()
+  const value = decoded(schema, input, sentence)
+  await setImmediate()
+  return value
+}
 
 /** The member behind a unique index, which is named `<table>_<column>`. */
 const takenField = ({ table = '', constraint = '' }: { table?: string; constraint?: string }): string | undefined => {

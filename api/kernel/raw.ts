@@ -8,8 +8,8 @@ import { lengthOf, wireOf } from './schema.ts'
 /** The most faults that are told. */
 export const maxFaults = 20
 
-/** Items of longer lists are tried one by one until so many are at fault that the others need not be read. */
-const longListLength = 100
+/** Longer lists are tried in slices, until so many items are at fault that the others need not be read. */
+const sliceLength = 100
 
 /** One fault of an input. */
 export interface Fault {
@@ -81,16 +81,18 @@ class Look {
     }
     const element = list.element as z.ZodType
     const seen = items.map((item, index) => this.#within(index, element, item))
-    if (items.length > longListLength) this.#tryEach(element, seen)
+    if (items.length > sliceLength) this.#trySlices(list, seen)
     return seen
   }
 
-  #tryEach(element: z.ZodType, items: readonly unknown[]): void {
-    for (const [index, item] of items.entries()) {
-      if (this.faults.length >= maxFaults) return
-      const { error } = z.safeDecode(element, item, { error: this.#sentence })
-      for (const issue of error?.issues ?? [])
-        this.#fault(issue.message, { issue, path: [...this.#path, index, ...issue.path] })
+  #trySlices(list: z.ZodArray, items: readonly unknown[]): void {
+    const slice = z.array(list.element as z.ZodType)
+    for (let start = 0; start < items.length && this.faults.length < maxFaults; start += sliceLength) {
+      const { error } = z.safeDecode(slice, items.slice(start, start + sliceLength), { error: this.#sentence })
+      for (const issue of error?.issues ?? []) {
+        const [index, ...within] = issue.path
+        this.#fault(issue.message, { issue, path: [...this.#path, start + Number(index), ...within] })
+      }
     }
   }
 }

@@ -54,6 +54,9 @@ export const CryptoRestrictionsDto = dto('CryptoRestrictionsDto', {
 /** A key/value pair of an end entity; how long they may be is a rule of `domain` (contract 5.2: 422, not 400). */
 export const GenericDto = dto('GenericDto', { key: Text(10_000), value: Text(10_000) })
 
+/** Far more than the rules of `domain` allow: only what is beyond it is refused for its length alone (contract 5.2). */
+const someItems = { max: 1000 }
+
 /** The fields that describe the owner of a certificate; `domain` holds their rules. */
 export const subjectFields = {
   commonName: MaybeText(),
@@ -62,9 +65,9 @@ export const subjectFields = {
   country: MaybeText(),
   externalId: MaybeText(),
   email: MaybeText(),
-  domains: nullable(listOf(Text())),
-  ips: nullable(listOf(Text())),
-  genericDtoList: nullable(listOf(GenericDto)),
+  domains: nullable(listOf(Text(), someItems)),
+  ips: nullable(listOf(Text(), someItems)),
+  genericDtoList: nullable(listOf(GenericDto, someItems)),
 }
 
 /** The same fields as an answer: lists are never null (contract 1.3). */

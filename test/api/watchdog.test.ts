@@ -20,6 +20,8 @@ let worst = { name: '', stretch: 0 }
 
 const answerOf = async <T>(message: unknown): Promise<T> => {
   const answered = once(caller, 'message')
+  // A thread has no origin to name.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
   caller.postMessage(message)
   return ((await answered) as [T])[0]
 }

@@ -2,7 +2,7 @@
 // service for others (contract 1.2). Every operation has a row; one without any size of its own is `small`.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { bodyLimits } from '../../api/kernel/body-limit.ts'
+import { bodyLimits, isLong } from '../../api/kernel/body-limit.ts'
 import { exampleCertificatePem, exampleIds, examplePkcs10, exampleOf } from '../../api/kernel/examples.ts'
 import type { Operation } from '../../api/kernel/operation.ts'
 import { wireOf } from '../../api/kernel/schema.ts'
@@ -19,9 +19,9 @@ const text = 'x'.repeat(255)
 
 const names = {
   ...Object.fromEntries(['commonName', 'organization', 'organizationalUnit', 'externalId'].map(one => [one, text])),
-  domains: times(10_000, index => `host-${index}.example.org`),
-  ips: times(10_000, index => `10.0.${index >> 8}.${index & 255}`),
-  genericDtoList: times(10_000, index => ({ key: `key ${index}`, value: text })),
+  domains: times(1000, index => `host-${index}.example.org`),
+  ips: times(1000, index => `10.0.${index >> 8}.${index & 255}`),
+  genericDtoList: times(1000, index => ({ key: `key ${index}`, value: text })),
 }
 const rules = times(100, () => ({ property: 'COMMON_NAME', requirement: 'OPTIONAL', pattern: '(a?){50}'.repeat(30) }))
 const templates = times(1000, index => ({ name: `T${index}`, extendedKeyUsages: ['serverAuth'] }))
@@ -119,8 +119,9 @@ const wire = (operation: Operation, what: string, more: Largest & { raw?: string
     encodeURIComponent(more.part ?? params[name] ?? ''),
   )
   const search = new URLSearchParams({ ...query, ...more.query }).toString()
-  const whole = Array.isArray(more.body) ? more.body : { ...(body as object | undefined), ...more.body }
-  const sent = more.raw ?? JSON.stringify(Array.isArray(body) && !Array.isArray(more.body) ? body : whole)
+  const members = Array.isArray(body) ? {} : (body as object | undefined)
+  const whole = Array.isArray(more.body) ? more.body : Object.assign({}, members, more.body)
+  const sent = more.raw ?? JSON.stringify(Array.isArray(body) && !more.body ? body : whole)
   return { what, method: operation.method, path: `${path}?${search}`, ...(operation.body && { body: sent }) }
 }
 
@@ -132,12 +133,19 @@ export const largestCall = (operation: Operation, row: Largest): Wire => wire(op
 const nearLimit = bodyLimits.bytesOrList - 20_000
 const filled = (unit: string, octetsOfAll: number): string => unit.repeat(Math.floor(octetsOfAll / unit.length))
 const armour = '-----BEGIN CERTIFICATE REQUEST-----\n'
+const armourEnd = armour.replace('BEGIN', 'END')
 
 /** Values of members as JSON, by what the member is. */
-const hostile: Readonly<Record<'text' | 'list' | 'object', readonly (readonly [string, string])[]>> = {
-  text: [
-    ['60,000 CR', JSON.stringify('\r'.repeat(60_000))],
-    ['a PEM of CR', JSON.stringify(`${armour}${'\r'.repeat(60_000)}`)],
+const shortTexts = [
+  ['60,000 CR', JSON.stringify('\r'.repeat(60_000))],
+  ['1 MB', JSON.stringify('A'.repeat(1_000_000))],
+] as const
+const hostile: Readonly<Record<'short' | 'long' | 'list' | 'object', readonly (readonly [string, string])[]>> = {
+  short: shortTexts,
+  long: [
+    ...shortTexts,
+    ['a PEM of CR', JSON.stringify(`${armour}${'\r'.repeat(60_000)}\n${armourEnd}`)],
+    ['a PEM of header lines', JSON.stringify(`${armour}${'\n:'.repeat(30_000)}${armourEnd}`)],
     ['10 MB', JSON.stringify('A'.repeat(nearLimit))],
     ['10 MB of armour', JSON.stringify(filled(armour, nearLimit - 300_000))],
     ['10 MB of spaces', JSON.stringify(' '.repeat(nearLimit))],
@@ -156,7 +164,8 @@ const kindOf = (member: z.ZodType): keyof typeof hostile | undefined => {
   const { schema } = wireOf(member)
   if (schema instanceof z.ZodObject) return 'object'
   if (schema instanceof z.ZodArray) return 'list'
-  return schema.type === 'string' && !(schema as z.ZodString).format ? 'text' : undefined
+  if (schema.type !== 'string') return undefined
+  return isLong(schema) ? 'long' : 'short'
 }
 
 const ofMembers = (operation: Operation, shape: Readonly<Record<string, z.ZodType>>): Wire[] => {
@@ -164,9 +173,9 @@ const ofMembers = (operation: Operation, shape: Readonly<Record<string, z.ZodTyp
   return Object.entries(shape).flatMap(([name, member]) => {
     const others = JSON.stringify({ ...(body as object | undefined), [name]: undefined }).slice(1, -1)
     const around = (json: string) => `{${others}${others && ','}${JSON.stringify(name)}:${json}}`
-    return hostile[kindOf(member) ?? 'object'].map(([what, json]) =>
-      wire(operation, `${what} as ${name}`, { raw: around(json) }),
-    )
+    const kind = kindOf(member)
+    const values = kind ? hostile[kind] : []
+    return values.map(([what, json]) => wire(operation, `${what} as ${name}`, { raw: around(json) }))
   })
 }
 
@@ -178,5 +187,5 @@ export const hostileCalls = (operation: Operation): Wire[] => {
   if (!body) return [long, ...path]
   const whole = hostile.list.map(([what, json]) => wire(operation, what, { raw: json }))
   if (!(body instanceof z.ZodObject)) return [long, ...path, ...whole]
-  return [long, ...path, ...whole.slice(0, 1), ...ofMembers(operation, body.shape as Record<string, z.ZodType>)]
+  return [long, ...path, ...whole.slice(0, 1), ...ofMembers(operation, body.shape)]
 }

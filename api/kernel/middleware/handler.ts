@@ -5,7 +5,7 @@ import { Failure } from '../../../domain/failure.ts'
 import { findOrCreatePrincipal } from '../../../storage/principal.ts'
 import type { KnownPrincipal } from '../caller.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { read, readParameters } from '../errors.ts'
+import { readMembers, readParameters } from '../errors.ts'
 import type { Operation } from '../operation.ts'
 import { readPage, sortableBy } from '../paging.ts'
 import { perform, type Running } from '../perform.ts'
@@ -33,7 +33,7 @@ const shapeReader = (operation: Operation) => {
     return {
       params: readParameters(params, ctx['params']),
       query: readParameters(query, given),
-      body: operation.body && read(operation.body, body),
+      body: operation.body && (await readMembers(operation.body, body)),
       page: sortable && readPage(given, sortable),
     }
   }
