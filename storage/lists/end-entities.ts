@@ -1,6 +1,6 @@
 // The search of end entities (contract 6.6 EndEntitySearchRequestDto).
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
-import { asItIs, endEntityViolations, type Held } from '../../domain/end-entity-rules.ts'
+import { asItIs, endEntityViolations, type Held, type SubjectData } from '../../domain/end-entity-rules.ts'
 import { isPattern } from '../../domain/pattern.ts'
 import type { EndEntityRule } from '../../domain/policy-rules.ts'
 import type { Page, PageRequest } from '../../domain/search.ts'
@@ -30,19 +30,6 @@ export interface EndEntityQuery {
 
 const columns = { REALM: `${alias}.realm_id`, END_ENTITY: `${alias}.id` }
 
-const ruledFields = [
-  'id',
-  'commonName',
-  'organization',
-  'organizationalUnit',
-  'country',
-  'externalId',
-  'email',
-  'domains',
-  'ips',
-  'genericDtoList',
-] as const
-
 const withoutPasswordFor = ({ id }: Policy): RawQueryFragment =>
   raw(
     `not exists (select 1 from end_entity_password p where p.end_entity_id = ${alias}.id and p.policy_id = ?::uuid)`,
@@ -67,21 +54,34 @@ const conditionsOf = async (em: EntityManager, reader: Reader, query: EndEntityQ
 /** Rows that are read and judged at a time. */
 const sliceLength = 500
 
-/** The end entities of a realm that satisfy conditions, in slices: there may be more than memory holds. */
-async function* slicesOf(em: EntityManager, { realmId, archived }: EndEntityQuery, conditions: Conditions) {
-  let after = '00000000-0000-0000-0000-000000000000'
-  for (;;) {
-    const query = em
-      .fork()
-      .createQueryBuilder(EndEntity, alias)
-      .select([...ruledFields])
-    query.where({ realmId, archived, id: { $gt: after } })
-    for (const { sql, params } of conditions) query.andWhere(sql, [...params])
-    const slice = await query.orderBy({ id: 'asc' }).limit(sliceLength).getResult()
-    yield slice
-    if (slice.length < sliceLength) return
-    after = slice.at(-1)?.id ?? after
-  }
+/** The characters of an id and of the comma behind it. */
+const idLength = 37
+
+/** What the rules look at; plain rows, since thousands of entities would keep the event loop for long. */
+const ruledColumns = `id, common_name as "commonName", organization, organizational_unit as "organizationalUnit", country,
+  external_id as "externalId", email, domains, ips, generic_dto_list as "genericDtoList"`
+
+interface RuledRow extends SubjectData {
+  readonly id: string
+}
+
+/** The ids of a realm's end entities that satisfy conditions, with a comma behind each: one text, whatever its length. */
+const idsOf = async (em: EntityManager, { realmId, archived }: EndEntityQuery, conditions: Conditions) => {
+  const [row] = await em.execute<{ ids: string | null }[]>(
+    `select string_agg(${alias}.id::text || ',', '') as ids from end_entity ${alias}
+      where ${alias}.realm_id = ? and ${alias}.archived = ? ${conditions.map(({ sql }) => `and (${sql})`).join(' ')}`,
+    [realmId, archived, ...conditions.flatMap(({ params }) => [...params])],
+  )
+  return row?.ids ?? ''
+}
+
+/** What the rules look at of these end entities, in slices. */
+async function* slicesOf(em: EntityManager, ids: string) {
+  const step = sliceLength * idLength
+  for (let start = 0; start < ids.length; start += step)
+    yield await em.execute<RuledRow[]>(`select ${ruledColumns} from end_entity where id = any(?::uuid[])`, [
+      `{${ids.slice(start, start + step).slice(0, -1)}}`,
+    ])
 }
 
 /** Whether PostgreSQL alone cannot judge a rule: it has a pattern, or looks at names that a template makes. */
@@ -98,7 +98,7 @@ const fittingPatterns = async (
   if (!policy?.endEntityRules.some(rule => needsJudge(rule, held))) return undefined
   await judgeEach(policy.endEntityRules, ({ pattern }) => isPattern(pattern ?? ''))
   const ids: string[] = []
-  for await (const slice of slicesOf(em, query, conditions)) {
+  for await (const slice of slicesOf(em, await idsOf(em, query, conditions))) {
     const verdicts = await judgeEach(slice, endEntity => endEntityViolations(policy, endEntity, held).length === 0)
     ids.push(...slice.filter((_, index) => verdicts[index]).map(({ id }) => id))
   }

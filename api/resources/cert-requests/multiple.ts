@@ -17,7 +17,7 @@ import { CreateMultipleCertReqRequestDto, CreateMultipleCertReqResponseDto } fro
 import { startWaiting } from './waiting.ts'
 
 /** Reading and judging so many keeps the event loop for some milliseconds. */
-const chunkLength = 200
+const chunkLength = 100
 
 interface Batch {
   readonly caller: Caller
