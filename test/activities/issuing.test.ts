@@ -289,16 +289,15 @@ test('when storing fails after signing nothing is stored, and the next try succe
 test('an error of our own ends a run after its attempts: its requests are free again, with a failure each', async () => {
   const scene = await makeScene(fixture.orm)
   const request = await newRequest(fixture.em(), scene)
-  const broken = {
-    integer: () => {
-      throw new TypeError('not a function')
-    },
-  } as unknown as Settings
+  const mistake = () => {
+    throw new TypeError('a mistake of ours')
+  }
+  const broken = { integer: mistake, text: mistake } as unknown as Settings
   const { issueChunk } = createActivities({ ...fixture.services, settings: broken })
   const input = { runId: request.runId ?? '', certRequestIds: [request.id] }
-  await expect(surroundings(input.runId, 9).run(issueChunk, input)).rejects.toThrow('not a function')
+  await expect(surroundings(input.runId, 9).run(issueChunk, input)).rejects.toThrow('a mistake of ours')
   expect(await reread(fixture.em(), request)).toMatchObject({ runId: input.runId, certRequestStatus: 'APPROVED' })
-  const [outcome] = (await surroundings(input.runId, 10).run(issueChunk, input)) as readonly ItemOutcome[]
+  const [outcome]: ItemOutcome[] = await surroundings(input.runId, 10).run(issueChunk, input)
   expect(outcome).toMatchObject({ certRequestId: request.id, failure: { apiError: 'ISSUE_REJECTED' } })
   expect(await reread(fixture.em(), request)).toMatchObject({ runId: null, certRequestStatus: 'APPROVED' })
   expect(await certificatesOf(fixture.em(), request)).toEqual([])
