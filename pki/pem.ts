@@ -47,14 +47,14 @@ export const findBase64 = (text: string): Buffer | null => {
 // Every label that is registered fits, and none of them holds a hyphen.
 const begin = /-----BEGIN ([A-Z0-9 .]{1,64})-----/g
 
-// RFC 1421 headers ("Proc-Type: …") may stand before the body.
-const withoutHeaders = (body: string): string =>
-  body.includes(':')
-    ? body
-        .split(/[\r\n]/)
-        .filter(line => !line.includes(':'))
-        .join('\n')
-    : body
+// RFC 1421 headers ("Proc-Type: …") may stand before the body, which begins behind the last line with a colon.
+const withoutHeaders = (body: string): string => {
+  const colon = body.lastIndexOf(':')
+  if (colon < 0) return body
+  const rest = body.slice(colon)
+  const end = rest.search(/[\r\n]/)
+  return end < 0 ? '' : rest.slice(end)
+}
 
 const noOctets = Buffer.alloc(0)
 

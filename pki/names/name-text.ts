@@ -91,7 +91,11 @@ const hexAttribute = (oid: string, hex: string): NameAttribute => {
 
 const namesByUpperCase = new Map(Object.keys(attributeTypes).map(name => [name.toUpperCase(), name as AttributeName]))
 
-const dottedForm = /^[0-2](\.(0|[1-9]\d{0,17}))+$/
+const dottedForm = /^[0-2](\.(0|[1-9]\d*))+$/
+const longestArc = 18
+
+const isDotted = (text: string): boolean =>
+  dottedForm.test(text) && text.split('.').every(arc => arc.length <= longestArc)
 
 const asciiTypes: readonly AttributeName[] = ['C', 'DC', 'emailAddress', 'serialNumber']
 
@@ -110,7 +114,7 @@ const parseAttribute = (tokens: readonly Token[]): NameAttribute => {
   const value = trim(tokens.slice(equals + 1))
   const name = namesByUpperCase.get(type.toUpperCase()) ?? attributeNames.get(type)
   const oid = name ? attributeTypes[name].oid : type
-  if (!dottedForm.test(oid)) return refuse('an attribute type is unknown')
+  if (!isDotted(oid)) return refuse('an attribute type is unknown')
   if (value[0] === '#') return hexAttribute(oid, value.slice(1).join(''))
   return name ? knownAttribute(name, valueText(value)) : refuse('a dotted type needs a value after #')
 }

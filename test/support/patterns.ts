@@ -28,16 +28,13 @@ export const patternsOf = (file: string, text: string): Pattern[] => {
   return found
 }
 
-/** How long the library may think about one pattern; a pattern that it cannot judge in this time is not proven. */
-const patienceMs = 60_000
-
 // In this process: its other backends start programs of their own.
 process.env['RECHECK_BACKEND'] = 'pure'
 
 /** What is wrong with a pattern: its complexity where it is not linear in its input; null when it is. */
 export const complexityOf = async (source: string, flags: string): Promise<string | null> => {
-  // The automaton decides or nothing does: no verdict depends on a random search.
-  const verdict = await check(source, flags, { checker: 'automaton', timeout: patienceMs })
+  // The automaton decides or nothing does, however long it takes: no verdict depends on chance or speed.
+  const verdict = await check(source, flags, { checker: 'automaton', timeout: null })
   if (verdict.status === 'safe') return null
   return verdict.status === 'vulnerable' ? verdict.complexity.summary : `unknown (${verdict.error.kind})`
 }
