@@ -60,7 +60,7 @@ export const documentation = (
     ),
   }
   return async (ctx, next) => {
-    const found = ctx.method === 'GET' ? pages[ctx.path.replace(/\/$/, '')] : undefined
+    const found = ['GET', 'HEAD'].includes(ctx.method) ? pages[ctx.path.replace(/\/$/, '')] : undefined
     if (!found) return next()
     const { type, body } = found()
     ctx.type = type

@@ -42,6 +42,7 @@ const failedOf = (operationId: string, operation: Operation): Failed[] =>
 /** A status that the specification lists and that nothing leads to is said to be that (contract 1.7). */
 const failed = (one: Failed): Json => {
   const { status, codes } = one
+  // With its type all the same: a generated client then knows that every failure has a body.
   if (codes.length === 0)
     return { description: `${nameOf(status)}; nothing leads here`, content: jsonOf(schemaOf(ApiExceptionResponse)) }
   const examples = Object.fromEntries(codes.map(code => [code, exampleOf(code)]))

@@ -25,12 +25,13 @@ const meanings: Readonly<Record<string, string>> = {
 
 const required = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success
 
-const words = (name: string): string => name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
+const nouns: Readonly<Record<string, string>> = { CertRequest: 'certificate request', ApiClient: 'API client' }
+const nounOf = (entity: string): string => nouns[entity] ?? entity.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
 
 /** An id that loads a resource says of which kind. */
 const meaningOf = (name: string, { on }: Operation): string | undefined => {
   const source = Object.values(on).find(({ part, member }) => part !== 'body' && member === name)
-  return source && name !== 'ids' ? `The id of the ${words(source.entity.name)}` : meanings[name]
+  return source && name !== 'ids' ? `The id of the ${nounOf(source.entity.name)}` : meanings[name]
 }
 
 /** The schema as clients see it; the texts that codecs read are no matter of theirs. */
@@ -80,7 +81,7 @@ const pagingOf = ({ answer }: Operation): Json[] => {
   return Object.entries(schemas).map(([name, schema]) => ({
     name,
     in: 'query',
-    description: meanings[name],
+    description: name === 'sort' ? `${meanings[name]}; by ${[...sortableBy(answer)].join(', ')}` : meanings[name],
     required: false,
     schema,
     ...(name === 'sort' && { style: 'form', explode: true }),

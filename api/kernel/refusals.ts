@@ -50,8 +50,9 @@ const ownOf = ({ refuses, failures }: Operation): (readonly [number, ApiError])[
   )
 }
 
-/** The codes of an operation by status, in the order of contract 3; a listed status that nothing leads to has none. */
-export const refusalsOf = (operation: Declared): ReadonlyMap<number, readonly ApiError[]> => {
+type ByStatus = ReadonlyMap<number, readonly ApiError[]>
+
+const derive = (operation: Declared): ByStatus => {
   const { failures, on } = operation
   const codes = [
     ...derived.filter(([, holds]) => holds(operation)).map(([code]) => code),
@@ -62,4 +63,13 @@ export const refusalsOf = (operation: Declared): ReadonlyMap<number, readonly Ap
   const sorted = (found: readonly ApiError[]) => [...new Set(found)].sort((a, b) => order.indexOf(a) - order.indexOf(b))
   const statuses = [...new Set([...failures, ...pairs.map(([status]) => status)])].sort((a, b) => a - b)
   return new Map(statuses.map(at => [at, sorted(pairs.filter(([status]) => status === at).map(([, code]) => code))]))
+}
+
+const derivedOf = new WeakMap<Operation, ByStatus>()
+
+/** The codes of an operation by status, in the order of contract 3; a listed status that nothing leads to has none. */
+export const refusalsOf = (operation: Declared): ByStatus => {
+  const found = derivedOf.get(operation) ?? derive(operation)
+  derivedOf.set(operation, found)
+  return found
 }

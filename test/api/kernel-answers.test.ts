@@ -137,6 +137,10 @@ describe('documentation', () => {
     const links = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => String(link))
     for (const link of links) expect((await api.anonymous.get(link)).status).toBe(200)
     expect(page.body).not.toMatch(/https?:/)
+    for (const path of ['/docs', '/api/openapi.json', ...links]) {
+      const { status } = await fetch(path.startsWith('/') ? api.url + path : path, { method: 'HEAD' })
+      expect([path, status]).toEqual([path, 200])
+    }
   })
 })
 
