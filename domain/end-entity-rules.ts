@@ -215,10 +215,7 @@ export type Held = <S extends SubjectData>(subject: S) => S
 /** What a certificate holds where no template makes names of other fields. */
 export const asItIs: Held = subject => subject
 
-/**
- * Every breach of strategy and rules of a policy. The strategy looks at the end entity itself, the rules at what the
- * certificate will hold of it.
- */
+/** Every breach of a policy: the strategy looks at the end entity itself, the rules at what the certificate will hold. */
 export const endEntityViolations = (
   {
     endEntityStrategy,

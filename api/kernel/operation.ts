@@ -16,8 +16,7 @@
 // - The export name is the operationId; `resources/index.ts` lists the modules; nothing is registered twice.
 // - Paths start below /api/v1; one that begins with /api stands for itself (`/api/v2/…`).
 // - `on` is an entity, or a record of sources whose rows the handler gets under the same names:
-//   { policy: from.body(Policy, 'policyId'), endEntity: from.body(EndEntity, 'endEntityId') }. Lists: `from.bodyList`.
-//   A source whose member is absent or null gives undefined (`from.optional(...)` says so to the compiler).
+//   { policy: from.body(Policy, 'policyId') }; lists: `from.bodyList`; absent or null members: `from.optional(...)`.
 // - `needs`: 'NOTHING' (no token), 'TOKEN' (any caller), a right (on `target`, or global), or a right for each row.
 // - `alsoNeeds`: what depends on more than that is asked in the handler, `await caller.must('READ_POLICY', found.place)`,
 //   and declared: [{ right: 'READ_POLICY', on: 'the policy that is found', entity: Policy }]; undeclared it is refused.

@@ -24,6 +24,8 @@ import {
   surroundings,
   type Fixture,
 } from './fixture.ts'
+import type { EndEntityStrategy } from '../../domain/enums.ts'
+import type { SubjectData } from '../../domain/end-entity-rules.ts'
 
 let fixture: Fixture
 
@@ -253,16 +255,25 @@ test('where several may be active, several are issued', async () => {
   expect(await em.count(Certificate, { endEntityId: scene.endEntity.id })).toBe(2)
 })
 
-test('two end entities of one name at the same time: one gets the alias, both get their certificate', async () => {
-  const scene = await makeScene(fixture.orm)
+/** Issues for two end entities that a policy knows by the same; answers their aliases. */
+const issueForTwins = async (endEntityStrategy: EndEntityStrategy, subject: SubjectData) => {
+  const scene = await makeScene(fixture.orm, { endEntityStrategy })
   const em = fixture.em()
-  const { commonName } = scene.endEntity
-  const twin = await makeEndEntity(em, scene.realm, { commonName: commonName ?? null })
-  const requests = [await newRequest(em, scene), await newRequest(em, scene, { endEntity: twin })]
+  const twins = [await makeEndEntity(em, scene.realm, subject), await makeEndEntity(em, scene.realm, subject)]
+  const requests = await Promise.all(twins.map(endEntity => newRequest(fixture.em(), scene, { endEntity })))
   await Promise.all(requests.map(({ id, runId }) => issue(runId ?? '', [id])))
-  const rows = await fixture.em().find(EndEntity, { realmId: scene.realm.id })
-  expect(new Set(rows.map(({ alias }) => alias ?? null))).toEqual(new Set([commonName, null]))
   expect(await em.count(Certificate, { realmId: scene.realm.id })).toBe(2)
+  const rows = await fixture.em().find(EndEntity, { id: { $in: twins.map(({ id }) => id) } })
+  return new Set(rows.map(({ alias }) => alias ?? null))
+}
+
+test('two end entities of one address at the same time: one gets the alias, both get their certificate', async () => {
+  const email = 'twins@example.org'
+  expect(await issueForTwins('EMAIL', { email })).toEqual(new Set([email, null]))
+})
+
+test('two end entities of one common name: neither gets the alias by which the other is known', async () => {
+  expect(await issueForTwins('COMMON_NAME', { commonName: 'twin' })).toEqual(new Set([null]))
 })
 
 test('when storing fails after signing nothing is stored, and the next try succeeds', async () => {

@@ -332,15 +332,25 @@ describe('the alias of an end entity', () => {
   })
 
   test('stays empty when another end entity of the realm has it', async () => {
-    const own = await client('COMMON_NAME')
-    const [first, second] = [await own.newEndEntity('Jane Doe'), await own.newEndEntity('JANE doe')]
+    const own = await client('EMAIL')
+    const [first, second] = [
+      await own.newEndEntity({ email: 'jane@example.org' }),
+      await own.newEndEntity({ email: 'JANE@example.org' }),
+    ]
     await issueNew(own, { endEntityId: first })
     await issueNew(own, { endEntityId: second })
-    expect([await aliasOf(first), await aliasOf(second)]).toEqual(['Jane Doe', null])
-    const elsewhere = await client('COMMON_NAME')
-    const third = await elsewhere.newEndEntity('Jane Doe')
+    expect([await aliasOf(first), await aliasOf(second)]).toEqual(['jane@example.org', null])
+    const elsewhere = await client('EMAIL')
+    const third = await elsewhere.newEndEntity({ email: 'jane@example.org' })
     await issueNew(elsewhere, { endEntityId: third })
-    expect(await aliasOf(third)).toBe('Jane Doe')
+    expect(await aliasOf(third)).toBe('jane@example.org')
+  })
+
+  test('stays empty when it is the common name of another end entity of the realm', async () => {
+    const own = await client('COMMON_NAME')
+    const [first] = [await own.newEndEntity('Jane Doe'), await own.newEndEntity('JANE doe')]
+    await issueNew(own, { endEntityId: first })
+    expect(await aliasOf(first)).toBeNull()
   })
 
   test('stays as it is when there is one', async () => {
