@@ -8,6 +8,7 @@ import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { User } from '../../storage/rows/user.ts'
 import { giveGrants, type ApiCaller, type Reply } from './api.ts'
 import { until } from './issuing.ts'
+import { resealing } from './resealing.ts'
 import { startService, type Service } from './service.ts'
 
 /** Runs statements without the checks of foreign keys: ids change and rows come back in any order. */
@@ -128,7 +129,7 @@ const makeCertificates = async ({ service, admin, know }: Builder): Promise<void
 const build = async (service: Service) => {
   const admin = await service.user({ GLOBAL: ['ADMIN'] })
   const know = async (id: string, name: keyof typeof exampleIds): Promise<void> => {
-    await service.em().execute(renamed(id, exampleIds[name]))
+    await resealing(service, () => service.em().execute(renamed(id, exampleIds[name])))
   }
   const builder = { service, admin, know }
   await makeResources(builder)
