@@ -24,7 +24,7 @@ export const migrateAs = async (migrationUrl: string, url: string): Promise<void
 }
 
 const advice =
-  'Let a role of its own migrate (MIGRATION_DATABASE_URL, or `node storage/main.ts` before the start): docs/operating.md.'
+  'Let a role of its own migrate (MIGRATION_DATABASE_URL, or `node storage/main.ts` before the start): docs/operations.md.'
 
 /** What PostgreSQL says to a role without the right (insufficient_privilege). */
 const isDenied = (error: unknown): error is Error => error instanceof Error && 'code' in error && error.code === '42501'

@@ -14,10 +14,13 @@ import type { State } from '../kernel/middleware/state.ts'
 
 const path = '/temporal/codec/decode'
 
+/** Base64 as proto3 JSON reads it: both alphabets, padded or not. */
+const Base64 = z.string().regex(/^[A-Za-z0-9+/_-]*={0,2}$/)
+
 /** Payloads as proto3 JSON writes them: bytes are Base64, and what is empty may be absent or null. */
 const JsonPayload = z.object({
-  metadata: z.record(z.string(), z.string()).nullish(),
-  data: z.string().nullish(),
+  metadata: z.record(z.string(), Base64).nullish(),
+  data: Base64.nullish(),
 })
 type JsonPayload = z.output<typeof JsonPayload>
 

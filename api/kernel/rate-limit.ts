@@ -28,7 +28,7 @@ const groupsOf = (part: string): string[] => (part === '' ? [] : part.split(':')
 
 /** What counts as one caller: an IPv4 address, or the network of an IPv6 address, of which one customer has all (RFC 6177). */
 export const networkOf = (address: string): string => {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  const plain = address.replace(/^::ffff:(\d+\.)/i, '$1')
   if (!plain.includes(':')) return plain
   const [head = '', tail = ''] = plain.split('::')
   const [first, last] = [groupsOf(head), groupsOf(tail)]

@@ -89,6 +89,8 @@ test.each(Object.entries(asks))(
     const neighbour = await service.user({ REALM: { [scene.realmId]: ['DELETE'] } })
     const { status, body } = await ask(neighbour, known)
     expect([status, body.apiError]).toEqual([403, 'ACCESS_DENIED'])
-    expect(body.errorMessage).toMatch(/^The caller lacks READ_[A-Z_]+: it takes .*FULL_READ or [A-Z_]+ on the realm/)
+    expect(body.errorMessage).toMatch(
+      /^The right READ_[A-Z_]+ is missing: it takes .*FULL_READ or [A-Z_]+ on the realm/,
+    )
   },
 )

@@ -6,6 +6,7 @@ import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import { issueFor, refusalOf } from '../support/issuing.ts'
 import { makeProvider } from '../support/records.ts'
+import { surroundings } from '../activities/fixture.ts'
 import { makeScene, startService, type Service } from '../support/service.ts'
 
 const bench = new Workbench()
@@ -61,7 +62,7 @@ test('a stored provider that can never be made ready ends its preparation at onc
   const provider = await em.findOneOrFail(CertificateProvider, id)
   provider.settings = { ...provider.settings, issuingSubjectDn: 'CN=Small C,C=de' }
   await em.flush()
-  const prepared = service.activities.prepareProvider({ providerId: id })
+  const prepared = surroundings(`provider-prepare/${id}`).run(service.activities.prepareProvider, { providerId: id })
   await expect(prepared).rejects.toMatchObject({ type: 'INVALID_PROVIDER_CONFIGURATION', nonRetryable: true })
 })
 

@@ -111,7 +111,7 @@ test('with two roles a process starts without a warning, also many at once', asy
 test('one role for everything is warned about, and refused where two were asked for', async () => {
   await prepare(ownerUrl)
   expect(warnings).toEqual([
-    expect.stringMatching(/role certwright .* may do too much: it is a superuser.*docs\/operating\.md/),
+    expect.stringMatching(/role certwright .* may do too much: it is a superuser.*docs\/operations\.md/),
   ])
   await expect(prepare(ownerUrl, ownerUrl)).rejects.toThrow('may do too much: it is a superuser')
 })
