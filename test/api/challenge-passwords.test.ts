@@ -24,7 +24,7 @@ const path = '/api/v1/cert-requests'
 const password = 'hush-hush-4711'
 const withPassword = async (challengePassword: string | null = password) => {
   const keyGenParamsDto = { cryptoAlgorithm: 'EC' }
-  const body = { subject: { commonName: randomUUID().slice(0, 8) }, keyGenParamsDto, challengePassword }
+  const body = { subject: { commonName: `host-${randomUUID().slice(0, 8)}` }, keyGenParamsDto, challengePassword }
   const answer = await service.anonymous.post('/api/v1/pkcs10', body)
   const made = answer.status === 200 ? answer : await scene.owner.post('/api/v1/pkcs10', body)
   return { der: made.body.pkcs10ReqBase64 as string, key: made.body.pemPrivateKey as string, ...body.subject }

@@ -1,8 +1,9 @@
 // Runs that began under an earlier version of the code must go on under this one.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Worker } from '@temporalio/worker'
+import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js'
 import { DeterminismViolationError } from '@temporalio/workflow'
 import * as workflows from '../../workflows/index.ts'
 import { stack } from '../support/stack.ts'
@@ -15,6 +16,10 @@ const files = readdirSync(folder).filter(name => name.endsWith('.json'))
 const startOf = ({ events }: History) => events?.[0]?.workflowExecutionStartedEventAttributes
 
 beforeAll(quiet)
+// A replay hooks into every promise of the process and stays there: the next test file of this process would fail by it.
+afterAll(() => {
+  globalHandlers.uninstall()
+})
 
 const replay = (history: History) =>
   Worker.runReplayHistory(
