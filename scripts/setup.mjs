@@ -1,4 +1,4 @@
-// Gets everything that `npm start` or `npm test` needs. Plain JavaScript for Node 18 and later; safe to run again.
+// Gets everything that `npm start`, `npm test` or `npm run check` needs. Plain JavaScript for Node 18 and later; safe to run again.
 import { checkTools } from './setup/tools.mjs'
 import { dependenciesCurrent, installDependencies } from './setup/dependencies.mjs'
 import { takeLock } from './setup/lock.mjs'
@@ -11,19 +11,21 @@ const duty = process.argv[2]
 
 /** True when the record of the last set-up still holds, which is the case at nearly every start. */
 const current = record =>
-  dependenciesCurrent(record) && temporalCliCurrent(record) && (duty !== 'test' || testServerCurrent(record))
+  dependenciesCurrent(record) &&
+  (duty === 'check' || temporalCliCurrent(record)) &&
+  (duty !== 'test' || testServerCurrent(record))
 
 const setUp = async () => {
   const started = Date.now()
   await installDependencies(readRecord())
-  writeRecord({ temporalCli: await findTemporalCli() })
+  if (duty !== 'check') writeRecord({ temporalCli: await findTemporalCli() })
   if (duty === 'test') writeRecord({ testServer: await findTestServer() })
   say(`Set-up done in ${seconds(started)}.`)
 }
 
 const main = async () => {
-  if (duty !== 'start' && duty !== 'test')
-    throw new SetupError('Say what to set up: `setup.mjs start` or `setup.mjs test`.')
+  if (!['start', 'test', 'check'].includes(duty))
+    throw new SetupError('Say what to set up: `setup.mjs start`, `setup.mjs test` or `setup.mjs check`.')
   if (duty === 'test') checkTools()
   if (current(readRecord())) return
   const release = await takeLock(cacheFolder())

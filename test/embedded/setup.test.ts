@@ -203,6 +203,11 @@ test('of many set-ups at once exactly one builds', async () => {
   expect(readFileSync(at('builds'), 'utf8')).toBe('run\n')
 })
 
+test('checking needs the packages of the lock file and no server', async () => {
+  expect(await setUp('check')).toEqual({ code: 0, output: '' })
+  expect(JSON.parse(readFileSync(at('record.json'), 'utf8'))).toEqual({ lockHash: expect.any(String) })
+})
+
 test('an unknown duty is refused', async () => {
   expect((await setUp('everything')).output).toContain('setup.mjs start')
 })
