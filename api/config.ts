@@ -1,17 +1,8 @@
 // The API's configuration: the environment, read once by main.ts.
 import { z } from 'zod'
-import { parseKeys } from '../storage/seal.ts'
+import { KeyList } from '../storage/config.ts'
 import type { Limits } from './kernel/dependencies.ts'
 import { defaultBounds } from './kernel/work-pool.ts'
-
-const keys = z.string({ error: 'is required' }).transform((text, context) => {
-  try {
-    return parseKeys(text)
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'unreadable' })
-    return z.NEVER
-  }
-})
 
 /** `host:port`, the host of IPv6 in brackets. */
 const address = z
@@ -81,9 +72,9 @@ export const ApiConfig = z.object({
     .regex(/^[\w-]{32,}$/)
     .optional(),
   /** Keys of the payload codec, `<id>:<base64 of 32 bytes>`, comma separated; the first encrypts. */
-  PAYLOAD_KEYS: keys,
+  PAYLOAD_KEYS: KeyList,
   /** Master keys that seal secrets in the database, written as above; the first seals. */
-  MASTER_KEYS: keys,
+  MASTER_KEYS: KeyList,
   /** A file of weak keys, one hash a line (docs/weak-keys.md); read when the process starts. */
   WEAK_KEYS_FILE: z.string().optional(),
   /** The identity provider, exactly as its tokens name it. */

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { parseKeys } from './seal.ts'
 
-/** Master keys as text, `<id>:<base64 of 32 bytes>`, comma separated. */
-const keys = z.string().transform((text, context) => {
+/** Keys as text, `<id>:<base64 of 32 bytes>`, comma separated; the first seals, all open. */
+export const KeyList = z.string({ error: 'is required' }).transform((text, context) => {
   try {
     return parseKeys(text)
   } catch (error) {
@@ -19,7 +19,7 @@ export const MigrationConfig = z.object({
   /** The database as the role of API and worker, which is allowed to use the tables. */
   DATABASE_URL: z.url(),
   /** As of API and worker; present, what has an older form or an older key is sealed anew after the migrations. */
-  MASTER_KEYS: keys.optional(),
+  MASTER_KEYS: KeyList.optional(),
   /** As of the worker. */
-  CA_MASTER_KEYS: z.preprocess(text => text || undefined, keys.optional()),
+  CA_MASTER_KEYS: z.preprocess(text => text || undefined, KeyList.optional()),
 })

@@ -1,15 +1,6 @@
 // The worker's configuration: the environment, read once by main.ts.
 import { z } from 'zod'
-import { parseKeys } from '../storage/seal.ts'
-
-const keys = z.string().transform((text, context) => {
-  try {
-    return parseKeys(text)
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'unreadable' })
-    return z.NEVER
-  }
-})
+import { KeyList } from '../storage/config.ts'
 
 export const WorkerConfig = z.object({
   /** The database of record. */
@@ -31,11 +22,11 @@ export const WorkerConfig = z.object({
   /** Where this worker listens. */
   TEMPORAL_TASK_QUEUE: z.string().default('certwright'),
   /** Keys of the payload codec, `<id>:<base64 of 32 bytes>`, comma separated; the first encrypts. */
-  PAYLOAD_KEYS: keys,
+  PAYLOAD_KEYS: KeyList,
   /** Master keys that seal secrets in the database, written as above; the first seals. */
-  MASTER_KEYS: keys,
+  MASTER_KEYS: KeyList,
   /** Master keys for the keys of CAs alone, which then only the worker has; absent: MASTER_KEYS. */
-  CA_MASTER_KEYS: z.preprocess(text => text || undefined, keys.optional()),
+  CA_MASTER_KEYS: z.preprocess(text => text || undefined, KeyList.optional()),
   /** A file of weak keys, one hash a line (docs/weak-keys.md); read when the process starts. */
   WEAK_KEYS_FILE: z.string().optional(),
   /** The address of the API as its clients see it; the links in certificates begin with it. */
