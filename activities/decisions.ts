@@ -1,20 +1,23 @@
 // Recording what approvers decide. The message is not believed: who the principal is and what it may is asked of the
 // records again, in the transaction that records the decision.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { CertRequestAction } from '../domain/enums.ts'
+import type { CertRequestAction, CertRequestStatus } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
 import { decided, type UserResponse } from '../domain/lifecycle.ts'
+import type { EventMailKind } from '../domain/mails.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { Decided } from '../workflows/messages.ts'
 import { record } from '../storage/audit.ts'
+import { queueEventMails } from '../storage/mails.ts'
 import { judgeRight } from '../storage/authorization.ts'
 import { loadGrants } from '../storage/grant.ts'
 import { lockRow } from '../storage/lock.ts'
 import { cancelItem } from '../storage/order-items.ts'
 import { principalById, type KnownPrincipal } from '../storage/principal.ts'
 import { CertRequest } from '../storage/rows/cert-request.ts'
-import { actAs } from '../storage/rows/stamp.ts'
+import { actAs, actor } from '../storage/rows/stamp.ts'
 import { askedBy, judge, openCases } from '../authority/request-case.ts'
+import { startMails, type QueuedMails } from './mail/starting.ts'
 import type { Services } from './services.ts'
 
 /** One decision of one principal. */
@@ -63,11 +66,31 @@ const checkApproval = async (em: EntityManager, { clock }: Services, request: Ce
   cases.forEach(judge)
 }
 
-const decide = async (em: EntityManager, services: Services, wanted: Decision): Promise<Decided> => {
+const mailKinds: Partial<Record<CertRequestStatus, EventMailKind>> = {
+  APPROVED: 'REQUESTS_APPROVED',
+  DECLINED: 'REQUESTS_DECLINED',
+}
+
+/** Queues the mails about a decision after which the request waits no more. */
+const queueMails = async (em: EntityManager, request: CertRequest, now: Date): Promise<QueuedMails> => {
+  const { id, realmId, policyName, certRequestStatus, label } = request
+  const kind = mailKinds[certRequestStatus]
+  if (!kind) return { groupId: null, realmId }
+  const event = { kind, realmId, items: [{ id, subject: label, policyName }], by: actor(em).name }
+  return { groupId: await queueEventMails(em, event, { now }), realmId }
+}
+
+/** What a decision led to, and the mails about it when it was not recorded before. */
+interface Recorded {
+  readonly outcome: Decided
+  readonly mails: readonly QueuedMails[]
+}
+
+const decide = async (em: EntityManager, services: Services, wanted: Decision): Promise<Recorded> => {
   const { certRequestId, action, decisionId } = wanted
   const request = await lockRow(em, CertRequest, certRequestId)
   const recorded = recordedOutcome(request, wanted)
-  if (recorded) return recorded
+  if (recorded) return { outcome: recorded, mails: [] }
   const { id: userId, type: userType, name } = await allowedPrincipal(em, request, wanted)
   actAs(em, { id: userId, type: userType, name })
   const status = decided(request.state, action, userId)
@@ -86,11 +109,14 @@ const decide = async (em: EntityManager, services: Services, wanted: Decision): 
     what: `Certificate request of ${request.label} ${sentence[action]}`,
   })
   if (status === 'DECLINED') await cancelItem(em, request)
-  return outcome
+  return { outcome, mails: [await queueMails(em, request, services.clock())] }
 }
 
 export const decisionActivities = (services: Services) => ({
   /** Idempotency key: the message (`decisionId`); without one request, principal and action. */
-  recordDecision: (decision: Decision): Promise<Decided> =>
-    services.orm.em.fork().transactional(em => decide(em, services, decision)),
+  recordDecision: async (decision: Decision): Promise<Decided> => {
+    const { outcome, mails } = await services.orm.em.fork().transactional(em => decide(em, services, decision))
+    startMails(services, mails)
+    return outcome
+  },
 })

@@ -1,9 +1,10 @@
 // All activities, in the groups by which workflows call them: what each group may cost and how often it is tried stands
 // in workflows/activities.ts.
-import { certRequestWorkflowId, providerWorkflowId } from '../workflows/ids.ts'
+import { certRequestWorkflowId, mailCheckWorkflowId, mailWorkflowId, providerWorkflowId } from '../workflows/ids.ts'
 import { withBoundary, type RunsOf } from './boundary.ts'
 import { decisionActivities } from './decisions.ts'
 import { issueActivities } from './issue/activities.ts'
+import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
 import { reconcileActivities } from './reconcile.ts'
@@ -17,19 +18,22 @@ export const activityGroups = (services: Services) => ({
     ...orderActivities(services),
     ...providerPreparations(services),
     ...reconcileActivities(services),
+    ...mailRecords(services),
   },
   /** Making keys, signing and storing. */
   signing: issueActivities(services),
   /** Questions to the outside. */
-  probes: providerChecks(services),
+  probes: { ...providerChecks(services), ...mailChecks(services) },
+  /** Sending mails. */
+  mailing: mailActivities(services),
 })
 
 /** The groups, for the proxies of workflows. */
 export type ActivityGroups = ReturnType<typeof activityGroups>
 
 const allActivities = (services: Services) => {
-  const { records, signing, probes } = activityGroups(services)
-  return { ...records, ...signing, ...probes }
+  const { records, signing, probes, mailing } = activityGroups(services)
+  return { ...records, ...signing, ...probes, ...mailing }
 }
 
 const runs: RunsOf<ReturnType<typeof allActivities>> = {
@@ -41,6 +45,11 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   issueDecided: ({ orderId }) => orderId,
   prepareProvider: ({ providerId }) => providerWorkflowId('prepare', providerId),
   checkProvider: ({ providerId }) => providerWorkflowId('check', providerId),
+  openMails: ({ groupId }) => mailWorkflowId(groupId),
+  settleMails: ({ groupId }) => mailWorkflowId(groupId),
+  giveUpMails: ({ groupId }) => mailWorkflowId(groupId),
+  sendMails: ({ groupId }) => mailWorkflowId(groupId),
+  sendTestMail: ({ userId }) => mailCheckWorkflowId(userId),
   // Takes no input: it does what the records say.
   startMissingRuns: null,
 }

@@ -2,7 +2,15 @@
 import pLimit from 'p-limit'
 import { kindOf } from '../authority/providers/kinds.ts'
 import { claimedRequests, providersWithoutCa, runningOrders, waitingRequests } from '../storage/missing-runs.ts'
-import { certRequestRun, issueRun, orderRun, prepareProviderRun, type Start } from '../workflows/starts.ts'
+import { forgottenGroups } from '../storage/outbox.ts'
+import {
+  certRequestRun,
+  issueRun,
+  orderRun,
+  prepareProviderRun,
+  sendMailsRun,
+  type Start,
+} from '../workflows/starts.ts'
 import type { Services } from './services.ts'
 
 /** Younger rows are left alone: their own call is about to start the run. */
@@ -19,7 +27,8 @@ const missingRuns = async ({ orm, settings, clock }: Services): Promise<Start[]>
   const orders = (await runningOrders(em, before)).map(orderRun)
   const waiting = (await waitingRequests(em, before)).map(request => certRequestRun(request, waitDays))
   const unprepared = (await providersWithoutCa(em, before)).filter(row => kindOf(row).lacksPreparation(row))
-  return [...claimed, ...orders, ...waiting, ...unprepared.map(({ id }) => prepareProviderRun(id))]
+  const mails = (await forgottenGroups(em, before)).map(({ id, realmId }) => sendMailsRun(id, realmId))
+  return [...claimed, ...orders, ...waiting, ...unprepared.map(({ id }) => prepareProviderRun(id)), ...mails]
 }
 
 /** Finding and starting the runs that a crash left behind. */

@@ -23,6 +23,7 @@ import { EndEntity } from '../storage/rows/end-entity.ts'
 import { Policy } from '../storage/rows/policy.ts'
 import { Realm } from '../storage/rows/realm.ts'
 import type { Settings } from '../storage/settings.ts'
+import { isMailReady } from '../storage/mails.ts'
 import { termsIn } from './providers/kinds.ts'
 import type { Terms } from './providers/provider.ts'
 
@@ -210,10 +211,6 @@ export const caseOf = (open: OpenCase): RequestCase => {
 
 /** Throws the first refusal of contract 5.4. */
 export const judge = (open: OpenCase): void => checkRequest(caseOf(open))
-
-const isMailReady = async (settings: Settings): Promise<boolean> =>
-  (await settings.isOn('mail.enabled')) &&
-  Boolean((await settings.text('mail.host')) && (await settings.text('mail.from')))
 
 /** How a request is looked at that is about to be made: it may need mail that works. */
 export const newCaseView = async (settings: Settings, clock: () => Date): Promise<CaseView> => ({

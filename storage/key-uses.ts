@@ -3,6 +3,7 @@
 import type { Ca } from './rows/ca.ts'
 import type { CertificateProvider } from './rows/certificate-provider.ts'
 import type { EndEntityPassword } from './rows/end-entity-password.ts'
+import type { Mail } from './rows/mail.ts'
 import type { Use } from './seal.ts'
 
 /** The private key of a certificate; the hash is that of its SubjectPublicKeyInfo. */
@@ -29,3 +30,12 @@ export const providerSecretUse = ({ id }: Pick<CertificateProvider, 'id'>): Use 
   purpose: 'PROVIDER_SECRET',
   owner: id,
 })
+
+/** The token of a verification mail, for as long as the mail waits to be sent. */
+export const mailTokenUse = ({ id, groupId }: Pick<Mail, 'id' | 'groupId'>): Use => ({
+  purpose: 'MAIL_TOKEN',
+  owner: `${groupId}/${id}`,
+})
+
+/** The value of a setting that is a SECRET. */
+export const settingSecretUse = (settingsKey: string): Use => ({ purpose: 'SETTING_SECRET', owner: settingsKey })

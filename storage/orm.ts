@@ -12,6 +12,8 @@ import { CertificateOrder, OrderItem } from './rows/certificate-order.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
+import { Mail, MailGroup } from './rows/mail.ts'
+import { MailingList } from './rows/mailing-list.ts'
 import { PermissionGrant } from './rows/permission-grant.ts'
 import { Policy } from './rows/policy.ts'
 import { PrivateKey } from './rows/private-key.ts'
@@ -30,6 +32,9 @@ const entities = [
   CertificateProvider,
   EndEntity,
   EndEntityPassword,
+  Mail,
+  MailGroup,
+  MailingList,
   OrderItem,
   PermissionGrant,
   Policy,

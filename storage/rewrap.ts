@@ -2,11 +2,12 @@
 // the old form, bound to a row's id alone, is sealed anew for its use, when its public half is that of its certificate.
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { caKeyUse, certificateKeyUse, passwordUse, providerSecretUse } from './key-uses.ts'
+import { caKeyUse, certificateKeyUse, mailTokenUse, passwordUse, providerSecretUse } from './key-uses.ts'
 import { Ca } from './rows/ca.ts'
 import { Certificate } from './rows/certificate.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
+import { Mail } from './rows/mail.ts'
 import { PrivateKey } from './rows/private-key.ts'
 import type { Seal, Use } from './seal.ts'
 
@@ -116,8 +117,24 @@ const providerSecrets: Source = async (em, after) => {
   return { last: rows.at(-1)?.id, found }
 }
 
+const mailTokens: Source = async (em, after) => {
+  const rows = await em.find(Mail, { id: { $gt: after }, sealedToken: { $ne: null } }, page)
+  const found = rows.map((row): Sealed => {
+    const sealed = Buffer.from(row.sealedToken ?? [])
+    return {
+      purpose: 'MAIL_TOKEN',
+      name: `mail ${row.id}`,
+      sealed,
+      oldId: row.id,
+      use: () => mailTokenUse(row),
+      save: sealedToken => em.nativeUpdate(Mail, { id: row.id, sealedToken: sealed }, { sealedToken }),
+    }
+  })
+  return { last: rows.at(-1)?.id, found }
+}
+
 /** CAs first: a key that a CA and a certificate both name becomes the CA's, and the certificate's no more. */
-const sources: readonly Source[] = [caKeys, certificateKeys, passwords, providerSecrets]
+const sources: readonly Source[] = [caKeys, certificateKeys, passwords, providerSecrets, mailTokens]
 
 const mustFit = (pkcs8: Buffer, use: Use): void => {
   if (!('publicKeyHash' in use)) return

@@ -1,5 +1,6 @@
 // The worker process: wiring, and a life that ends cleanly.
 import { readFile } from 'node:fs/promises'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { Client } from '@temporalio/client'
 import {
   DefaultLogger,
@@ -64,6 +65,9 @@ const logger = new DefaultLogger('WARN', ({ level, message, meta }) => log[level
 
 if (config.WEAK_KEYS_FILE) addKnownKeys(await readFile(config.WEAK_KEYS_FILE, 'utf8'))
 
+// Mail servers and the like: also the CAs of the machine count, beside those of Node and of NODE_EXTRA_CA_CERTS.
+setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')])
+
 const clock = () => new Date()
 
 const connect = async () => {
@@ -86,10 +90,11 @@ const connect = async () => {
 const start = async () => {
   Runtime.install({ shutdownSignals: [], telemetryOptions: telemetry(config.WORKER_METRICS_ADDRESS), logger })
   const { orm, connection, dataConverter, client } = await connect()
+  const seal = new Seal(config.MASTER_KEYS, config.CA_MASTER_KEYS)
   const services: Services = {
     orm,
-    seal: new Seal(config.MASTER_KEYS, config.CA_MASTER_KEYS),
-    settings: new Settings(orm.em),
+    seal,
+    settings: new Settings(orm.em, { seal }),
     runs: createRuns(client, config.TEMPORAL_TASK_QUEUE),
     clock,
     baseUrl: config.BASE_URL,

@@ -20,3 +20,10 @@ export const probes = proxyActivities<ActivityGroups['probes']>({
   startToCloseTimeout: '15s',
   retry: { maximumAttempts: 2 },
 })
+
+/** Sending mails: idempotent by mail up to what was on the wire; what fails is tried again by the run's own timers. */
+export const mailing = proxyActivities<ActivityGroups['mailing']>({
+  startToCloseTimeout: '20 minutes',
+  heartbeatTimeout: '1 minute',
+  retry: { ...patient, maximumAttempts: 5 },
+})

@@ -15,3 +15,9 @@ export const isOrder = (workflowId: string): boolean => workflowId.startsWith('o
 /** The run that makes or checks a certificate provider. */
 export const providerWorkflowId = (verb: 'prepare' | 'check', providerId: string): string =>
   `provider-${verb}/${providerId}`
+
+/** The run that sends the mails of one event. */
+export const mailWorkflowId = (groupId: string): string => `mail/${groupId}`
+
+/** The run that sends a test mail to a user. */
+export const mailCheckWorkflowId = (userId: string): string => `mail-check/${userId}`

@@ -2,12 +2,13 @@
 import type { SearchAttributePair, Workflow, WorkflowResultType } from '@temporalio/common'
 import type { RequestState } from '../domain/lifecycle.ts'
 import type { certRequest } from './cert-request.ts'
-import { certRequestWorkflowId, providerWorkflowId } from './ids.ts'
+import { certRequestWorkflowId, mailCheckWorkflowId, mailWorkflowId, providerWorkflowId } from './ids.ts'
 import type { issueCertificates } from './issue-certificates.ts'
 import { searchAttributes } from './messages.ts'
 import type { orderCertificates } from './order-certificates.ts'
 import type { checkProvider, prepareProvider } from './provider.ts'
 import type { reconcile } from './reconcile.ts'
+import type { checkMailServer, sendMails } from './send-mails.ts'
 
 /** The start of one run. */
 export interface Start<W extends Workflow = Workflow> {
@@ -36,16 +37,18 @@ export const requestsNamed = 40
 
 /** What operators find a run by. */
 interface RunFacts {
-  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'PROVIDER' | 'RECONCILE'
+  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'PROVIDER' | 'RECONCILE' | 'MAIL'
+  readonly realmId?: string | null | undefined
   readonly requests?: readonly LocatedRequest[]
   readonly state?: string | undefined
 }
 
-const attributesOf = ({ kind, requests = [], state }: RunFacts): SearchAttributePair[] => {
+const attributesOf = ({ kind, realmId, requests = [], state }: RunFacts): SearchAttributePair[] => {
   const [first] = requests
   const ids = requests.slice(0, requestsNamed).map(({ id }) => id)
+  const realm = first?.realmId ?? realmId ?? undefined
   return [
-    ...(first === undefined ? [] : [{ key: searchAttributes.realmId, value: first.realmId }]),
+    ...(realm === undefined ? [] : [{ key: searchAttributes.realmId, value: realm }]),
     ...(first === undefined ? [] : [{ key: searchAttributes.policyId, value: first.policyId }]),
     ...(state === undefined ? [] : [{ key: searchAttributes.state, value: state }]),
     { key: searchAttributes.kind, value: kind },
@@ -123,6 +126,24 @@ export const checkProviderRun = (providerId: string): Start<typeof checkProvider
   args: [providerId],
   summary: `check the connection of provider ${providerId}`,
   attributes: attributesOf({ kind: 'PROVIDER' }),
+})
+
+/** The run that sends the mails of one event, by the id that queuing them answered; operators find it by its realm. */
+export const sendMailsRun = (groupId: string, realmId?: string | null): Start<typeof sendMails> => ({
+  workflow: 'sendMails',
+  id: mailWorkflowId(groupId),
+  args: [groupId],
+  summary: `send the mails ${groupId}`,
+  attributes: attributesOf({ kind: 'MAIL', realmId }),
+})
+
+/** The run that sends a test mail to a user. */
+export const checkMailServerRun = (userId: string): Start<typeof checkMailServer> => ({
+  workflow: 'checkMailServer',
+  id: mailCheckWorkflowId(userId),
+  args: [userId],
+  summary: `send a test mail to user ${userId}`,
+  attributes: attributesOf({ kind: 'MAIL' }),
 })
 
 /** The run of the schedule that starts what a crash left behind. */

@@ -19,6 +19,8 @@ import { isOrder } from '../../workflows/ids.ts'
 import type { Seal } from '../../storage/seal.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import type { Services } from '../services.ts'
+import { startMails } from '../mail/starting.ts'
+import { queueIssuedMails } from './mails.ts'
 import type { Issued, ReadyRequest } from './sign.ts'
 import { overtakenIn } from './uniqueness.ts'
 
@@ -26,6 +28,10 @@ import { overtakenIn } from './uniqueness.ts'
 export interface Results {
   readonly issued: readonly Issued[]
   readonly failed: readonly ItemOutcome[]
+}
+
+interface Run {
+  readonly runId: string
 }
 
 interface Stored extends Issued {
@@ -138,21 +144,28 @@ const overtaken = {
   errorMessage: apiErrors.ACTIVE_CERTIFICATE_EXISTS.description,
 } as const
 
+const storeAll = async (em: EntityManager, services: Services, { runId, issued, failed: refused }: Results & Run) => {
+  const now = services.clock()
+  const late = await overtakenIn(em, issued, now)
+  const wanted = issued.filter(({ request }) => !late.has(request.id))
+  const failed = [...refused, ...[...late].map(certRequestId => ({ certRequestId, failure: overtaken }))]
+  const claimed = await claim(em, runId, { issued: wanted, now })
+  const stored = wanted
+    .filter(({ request }) => claimed.has(request.id))
+    .map(one => ({ ...one, privateKeyId: one.pkcs8 ? crypto.randomUUID() : null }))
+  if (stored.length > 0) await store(em, stored, { seal: services.seal, now })
+  await freeFailed(em, runId, failed)
+  if (isOrder(runId)) await endItems(em, runId, endsOf(stored, failed))
+  const mails = await queueIssuedMails(em, runId, { issued: stored, now })
+  for (const { pkcs8 } of issued) pkcs8?.fill(0)
+  const done = stored.map(({ request, certificateId }) => ({ certRequestId: request.id, certificateId }))
+  return { outcomes: [...done, ...failed], mails }
+}
+
 /** Stores what was issued and what failed, and answers one outcome a request. */
-export const storeIssued = (services: Services, runId: string, results: Results): Promise<ItemOutcome[]> =>
-  services.orm.em.fork().transactional(async em => {
-    const now = services.clock()
-    const { issued } = results
-    const late = await overtakenIn(em, issued, now)
-    const wanted = issued.filter(({ request }) => !late.has(request.id))
-    const failed = [...results.failed, ...[...late].map(certRequestId => ({ certRequestId, failure: overtaken }))]
-    const claimed = await claim(em, runId, { issued: wanted, now })
-    const stored = wanted
-      .filter(({ request }) => claimed.has(request.id))
-      .map(one => ({ ...one, privateKeyId: one.pkcs8 ? crypto.randomUUID() : null }))
-    if (stored.length > 0) await store(em, stored, { seal: services.seal, now })
-    await freeFailed(em, runId, failed)
-    if (isOrder(runId)) await endItems(em, runId, endsOf(stored, failed))
-    for (const { pkcs8 } of issued) pkcs8?.fill(0)
-    return [...stored.map(({ request, certificateId }) => ({ certRequestId: request.id, certificateId })), ...failed]
-  })
+export const storeIssued = async (services: Services, runId: string, results: Results): Promise<ItemOutcome[]> => {
+  const em = services.orm.em.fork()
+  const { outcomes, mails } = await em.transactional(fork => storeAll(fork, services, { runId, ...results }))
+  startMails(services, mails)
+  return outcomes
+}

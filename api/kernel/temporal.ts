@@ -63,6 +63,11 @@ export class Temporal {
     await this.#connection.withDeadline(Date.now() + startPatienceMs, send)
   }
 
+  /** Starts what the records ask for already: where that fails, the call has not failed, and the reconciler starts it. */
+  async startSoon(start: Start): Promise<void> {
+    await this.start(start).catch(() => undefined)
+  }
+
   /** Waits so many seconds for the result of a workflow, else answers PENDING; the workflow goes on. */
   async wait<T>(workflowId: string, seconds: number): Promise<T | Pending> {
     return this.#within(seconds, () => this.#client.workflow.getHandle(workflowId).result() as Promise<T>)

@@ -30,7 +30,7 @@ export const openFixture = async (own: Partial<Services> = {}) => {
   const services: Services = {
     orm,
     seal: new Seal(new Map([['test', randomBytes(32)]])),
-    settings: new Settings(orm.em, 0),
+    settings: new Settings(orm.em, { freshForMs: 0 }),
     runs: {
       start: async run => {
         started.push(run)

@@ -115,7 +115,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
     orm,
     temporal: connectTemporal({ address, namespace: 'default', taskQueue: 'certwright' }),
     authenticate: authenticateWith({ issuer: issuer.issuer, audiences: [], algorithms: ['ES256', 'RS256'] }),
-    settings: new Settings(orm.em, 0),
+    settings: new Settings(orm.em, { freshForMs: 0 }),
     seal: new Seal(new Map([['test', randomBytes(32)]])),
     clock: () => new Date(),
     log: pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),

@@ -32,11 +32,16 @@ const names = [
   'beginOrder',
   'checkProvider',
   'closeOrder',
+  'giveUpMails',
   'issueChunk',
   'issueDecided',
   'issueOrderItems',
+  'openMails',
   'prepareProvider',
   'recordDecision',
+  'sendMails',
+  'sendTestMail',
+  'settleMails',
   'startMissingRuns',
 ] as const satisfies readonly (keyof Activities)[]
 

@@ -4,10 +4,12 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { checkImport } from '../../../domain/import-rules.ts'
 import { storeImport } from '../../../storage/certificate-import.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
+import { queueEventMails } from '../../../storage/mails.ts'
 import { findCaIds } from '../../../storage/known-certificates.ts'
 import { takeLock } from '../../../storage/lock.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
+import { sendMailsRun } from '../../../workflows/starts.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { exampleCertificatePem, exampleIds } from '../../kernel/examples.ts'
 import { importAnswer, keptOf, verifyAnswer } from './import-answers.ts'
@@ -39,6 +41,23 @@ const prepare = async ({ em, caller, policy, endEntity, body }: ImportCall): Pro
   return { policy, endEntity, blocks, issuance: await findIssuance(em, distinctOf(blocks).values()) }
 }
 
+interface StoredImport {
+  readonly rows: Awaited<ReturnType<typeof storeImport>>
+  readonly now: Date
+}
+
+/** One mail an import, to the list of the realm. */
+const queueMails = (em: EntityManager, { realmId, name }: Policy, { rows, now }: StoredImport) => {
+  const items = rows.map(({ id, subjectDn, serialNumber, validNotAfter }) => ({
+    id,
+    subject: subjectDn || serialNumber,
+    policyName: name,
+    serialNumber,
+    validNotAfter: validNotAfter.toISOString(),
+  }))
+  return queueEventMails(em, { kind: 'CERTIFICATES_IMPORTED', realmId, items }, { now })
+}
+
 /** Judges by what is known when no other import is running, and stores what is to be imported. */
 const store = async (em: EntityManager, prepared: ImportCase, now: Date) => {
   await takeLock(em, 'IMPORT')
@@ -47,7 +66,8 @@ const store = async (em: EntityManager, prepared: ImportCase, now: Date) => {
   const present = await findCaIds(em, issuance.chain)
   const kept = keptOf(judgement, { ...issuance, caIds: new Map([...caIds, ...present]) })
   const rows = await storeImport(em, { policy: prepared.policy, ...kept }, now)
-  return importAnswer(judgement, rows, now)
+  const mails = await queueMails(em, prepared.policy, { rows, now })
+  return { answer: importAnswer(judgement, rows, now), mails }
 }
 
 const on = { policy: from.body(Policy, 'policyId'), endEntity: from.optional(from.body(EndEntity, 'endEntityId')) }
@@ -74,9 +94,11 @@ export const importCertificates = operation('POST /cert-requests/import-certific
   returns: [201, ImportCertificatesResponseDto],
   fails: [415, 422],
   refuses: ['INVALID_CERTIFICATE', 'IMPORT_NOT_ALLOWED', 'REALM_MISMATCH', 'ENTITY_ARCHIVED', 'VALIDATION_FAILED'],
-  handle: async ({ em, clock, ...call }) => {
+  handle: async ({ em, clock, temporal, ...call }) => {
     const prepared = await prepare({ em, ...call })
-    return serially(() => em.transactional(transaction => store(transaction, prepared, clock())))
+    const { answer, mails } = await serially(() => em.transactional(fork => store(fork, prepared, clock())))
+    if (mails !== null) await temporal.startSoon(sendMailsRun(mails, call.policy.realmId))
+    return answer
   },
 })
 

@@ -1,0 +1,60 @@
+// What the workflows of mails call.
+import pLimit from 'p-limit'
+import { closeGathering, giveUp, settle } from '../../storage/outbox.ts'
+import { MailGroup } from '../../storage/rows/mail.ts'
+import type { MailCheck, MailProgress } from '../../workflows/send-mails.ts'
+import { beating } from '../beating.ts'
+import type { Services } from '../services.ts'
+import { sendChunk, type ChunkEnd, type MailChunk } from './sending.ts'
+import { sendTestMail } from './test-mail.ts'
+
+interface MailInput {
+  readonly groupId: string
+}
+
+/** When the mails of a group were queued, and whether more belongs in them. */
+export interface OpenedMails {
+  /** ISO 8601. */
+  readonly queuedDate: string
+  readonly gathering: boolean
+}
+
+/** So many groups are sent at once by a worker: a slow mail server must not take the places of issuing. */
+const groupsAtOnce = 4
+
+/** The states of groups. */
+export const mailRecords = ({ orm, clock }: Services) => ({
+  /** Idempotency key: the group; gathering ends once. */
+  openMails: async ({ groupId, patient }: MailInput & { readonly patient: boolean }): Promise<OpenedMails> => {
+    const em = orm.em.fork()
+    const ended = await closeGathering(em, groupId, patient)
+    const group = await em.findOne(MailGroup, groupId)
+    return { queuedDate: (group?.createdDate ?? clock()).toISOString(), gathering: !ended }
+  },
+  /** Idempotency key: the group. */
+  settleMails: ({ groupId }: MailInput): Promise<MailProgress> => settle(orm.em.fork(), groupId, clock()),
+  /** Idempotency key: the group; what has ended stays. */
+  giveUpMails: ({ groupId }: MailInput): Promise<MailProgress> =>
+    orm.em.fork().transactional(async em => {
+      await giveUp(em, groupId, clock())
+      return settle(em, groupId, clock())
+    }),
+})
+
+/** Talking to the mail server. */
+export const mailActivities = (services: Services) => {
+  const places = pLimit(groupsAtOnce)
+  return {
+    /** Idempotency key: each mail; one that is marked as sent is not sent again. A busy worker answers that it is over. */
+    sendMails: async (chunk: MailChunk): Promise<ChunkEnd> => {
+      if (places.activeCount >= groupsAtOnce) return { last: null, over: true }
+      return places(() => beating(beat => sendChunk(services, chunk, beat)))
+    },
+  }
+}
+
+/** Trying the mail server. */
+export const mailChecks = (services: Services) => ({
+  /** Idempotency: a second attempt has the same Message-ID. */
+  sendTestMail: ({ userId }: { readonly userId: string }): Promise<MailCheck> => sendTestMail(services, userId),
+})

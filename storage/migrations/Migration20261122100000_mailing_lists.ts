@@ -1,0 +1,22 @@
+// Secrets among the settings, sealed; mailing lists, which realms send their mails to.
+import { Migration } from '@mikro-orm/migrations'
+
+export class Migration20261122100000_mailing_lists extends Migration {
+  override name = 'Migration20261122100000_mailing_lists'
+
+  override up(): void | Promise<void> {
+    this.addSql(`alter table "setting" add "sealed" bytea null;`)
+    this.addSql(
+      `create table "mailing_list" ("id" uuid not null, "version" int not null default 1, "created_by" uuid null, "created_by_type" text not null, "created_date" timestamptz(3) not null, "last_modified_by" uuid null, "last_modified_by_type" text not null, "last_modified_date" timestamptz(3) not null, "archived" boolean not null default false, "archived_date" timestamptz(3) null, "archived_by" uuid null, "archived_by_type" text null, "archived_with" uuid null, "name" varchar(255) not null, "emails" text[] not null default '{}', primary key ("id"));`,
+    )
+    this.addSql(
+      `alter table "mailing_list" add constraint "mailing_list_created_by_type_check" check ("created_by_type" in ('USER', 'API_CLIENT', 'SYSTEM'));`,
+    )
+    this.addSql(
+      `alter table "mailing_list" add constraint "mailing_list_last_modified_by_type_check" check ("last_modified_by_type" in ('USER', 'API_CLIENT', 'SYSTEM'));`,
+    )
+    this.addSql(
+      `alter table "mailing_list" add constraint "mailing_list_archived_by_type_check" check ("archived_by_type" in ('USER', 'API_CLIENT', 'SYSTEM'));`,
+    )
+  }
+}

@@ -1,0 +1,85 @@
+// The mails of one event: sent, and tried again with growing pauses until their time is over (contract 8).
+import { ActivityFailure, isCancellation, log, setCurrentDetails, sleep } from '@temporalio/workflow'
+import { mailPatienceMs } from '../domain/mails.ts'
+import { mailing, probes, records } from './activities.ts'
+import { mailCheckWorkflowId, mailWorkflowId } from './ids.ts'
+import { mustBeRun } from './own-run.ts'
+
+/** How the mails of a run stand. */
+export interface MailProgress {
+  readonly queued: number
+  readonly sent: number
+  readonly failed: number
+}
+
+const minuteMs = 60_000
+
+/** The pause behind a pass: one minute, and twice as much each time, up to an hour. */
+const pauseAfter = (pass: number): number => Math.min(2 ** pass, 60) * minuteMs
+
+/** How long a mail waits for more certificates of its batch: these pauses, about ten minutes. */
+const gatheringPauses = [2, 5, 10, 20, 40, 80, 160, 320].map(seconds => seconds * 1000)
+
+/** Waits for the batch that the mail tells of, as long as it goes on. */
+const gather = async (groupId: string): Promise<string> => {
+  for (const pause of gatheringPauses) {
+    const { queuedDate, gathering } = await records.openMails({ groupId, patient: true })
+    if (!gathering) return queuedDate
+    setCurrentDetails('Waits for the rest of the batch')
+    await sleep(pause, { summary: 'wait for the rest of the batch' })
+  }
+  return (await records.openMails({ groupId, patient: false })).queuedDate
+}
+
+/** One attempt at each queued mail; a server that takes none ends it early. */
+const pass = async (groupId: string): Promise<void> => {
+  for (let after: string | null = null; ;) {
+    const { last, over }: { last: string | null; over: boolean } = await mailing.sendMails({ groupId, after })
+    if (over || last === null) return
+    after = last
+  }
+}
+
+/** What an activity cannot do now, such as a mail that the worker cannot make, it may do under a later version. */
+const tried = async (groupId: string): Promise<void> => {
+  try {
+    await pass(groupId)
+  } catch (error) {
+    if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error
+    log.warn('a pass over mails failed', { groupId })
+  }
+}
+
+const describe = ({ queued, sent, failed }: MailProgress): string => `${sent} sent, ${failed} failed, ${queued} queued`
+
+/** Sends the mails of a group; what is not sent 72 hours after its event is recorded as failed. */
+export async function sendMails(groupId: string): Promise<MailProgress> {
+  mustBeRun(mailWorkflowId(groupId))
+  const end = Date.parse(await gather(groupId)) + mailPatienceMs
+  for (let passes = 0; ; passes++) {
+    await tried(groupId)
+    const progress = await records.settleMails({ groupId })
+    setCurrentDetails(describe(progress))
+    if (progress.queued === 0) return progress
+    const leftMs = end - Date.now()
+    if (leftMs <= 0) break
+    await sleep(Math.min(pauseAfter(passes), leftMs), {
+      summary: `wait for the mail server, ${progress.queued} queued`,
+    })
+  }
+  const progress = await records.giveUpMails({ groupId })
+  setCurrentDetails(describe(progress))
+  return progress
+}
+
+/** What became of a test mail. */
+export interface MailCheck {
+  /** What the operator needs to know; null when the server took the mail. */
+  readonly problem: string | null
+}
+
+/** Sends a test mail to a user. */
+export async function checkMailServer(userId: string): Promise<MailCheck> {
+  mustBeRun(mailCheckWorkflowId(userId))
+  return probes.sendTestMail({ userId })
+}
