@@ -29,3 +29,6 @@ export const providerSecretUse = ({ id }: Pick<CertificateProvider, 'id'>): Use 
   purpose: 'PROVIDER_SECRET',
   owner: id,
 })
+
+/** The value of a setting that is a SECRET. */
+export const settingSecretUse = (settingsKey: string): Use => ({ purpose: 'SETTING_SECRET', owner: settingsKey })

@@ -12,6 +12,7 @@ import { CertificateOrder, OrderItem } from './rows/certificate-order.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
+import { MailingList } from './rows/mailing-list.ts'
 import { PermissionGrant } from './rows/permission-grant.ts'
 import { Policy } from './rows/policy.ts'
 import { PrivateKey } from './rows/private-key.ts'
@@ -30,6 +31,7 @@ const entities = [
   CertificateProvider,
   EndEntity,
   EndEntityPassword,
+  MailingList,
   OrderItem,
   PermissionGrant,
   Policy,
@@ -64,8 +66,8 @@ export const openStorage = ({ url, connections = 10, clock = () => new Date() }:
       snapshot: false,
       silent: true,
     },
-    // Functions are made by migrations alone.
-    schemaGenerator: { ignoreRoutines: true },
+    // Functions and triggers are made by migrations alone.
+    schemaGenerator: { ignoreRoutines: true, ignoreTriggers: true },
     debug: false,
   })
 

@@ -9,6 +9,8 @@ const schema = defineEntity({
     ...audited,
     settingsKey: p.string().length(255).unique(),
     value: p.text().nullable().onCreate(none),
+    /** The value of a SECRET, sealed for its key (storage/key-uses.ts). */
+    sealed: p.blob().nullable().onCreate(none),
     description: p.string().length(1000).nullable().onCreate(none),
   },
 })

@@ -318,7 +318,7 @@ test('a database failure stays an error that is tried again', async () => {
   const scene = await makeScene(fixture.orm)
   const request = await newRequest(fixture.em(), scene)
   const orm = await openStorage({ url: 'postgresql://nobody@127.0.0.1:1/none' })
-  const activities = createActivities({ ...fixture.services, orm, settings: new Settings(orm.em, 0) })
+  const activities = createActivities({ ...fixture.services, orm, settings: new Settings(orm.em, { freshForMs: 0 }) })
   const refusal = await run(activities.issueChunk, {
     runId: request.runId ?? '',
     certRequestIds: [request.id],

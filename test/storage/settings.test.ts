@@ -67,7 +67,7 @@ test('a change is seen once the values are 5 seconds old, and not before', async
 })
 
 test('values that are never fresh are read by each question', async () => {
-  const present = new Settings(orm.em, 0)
+  const present = new Settings(orm.em, { freshForMs: 0 })
   expect(await present.integer('issue.wait-seconds')).toBe(30)
   await store('issue.wait-seconds', '9')
   expect(await present.integer('issue.wait-seconds')).toBe(9)
