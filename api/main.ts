@@ -6,6 +6,7 @@ import { addKnownKeys } from '../pki/keys/known-keys.ts'
 import { openStorage } from '../storage/orm.ts'
 import { prepareSchema } from '../storage/prepare.ts'
 import { Seal } from '../storage/seal.ts'
+import { listenToChanges } from '../storage/setting-changes.ts'
 import { Settings } from '../storage/settings.ts'
 import { createDataConverter, EncryptionCodec } from '../worker/payload-codec.ts'
 import { temporalTls } from '../worker/temporal-tls.ts'
@@ -40,6 +41,14 @@ await prepareSchema(orm, {
 
 const metrics = makeMetrics()
 
+const seal = new Seal(config.MASTER_KEYS)
+const settings = new Settings(orm.em, { seal, baseUrl: config.BASE_URL })
+const listener = listenToChanges({
+  url: config.DATABASE_URL,
+  settings,
+  warn: (text, err) => log.warn({ err }, text),
+})
+
 const deps: Dependencies = {
   orm,
   temporal: connectTemporal({
@@ -55,8 +64,8 @@ const deps: Dependencies = {
     algorithms: config.OIDC_ALGORITHMS,
     keysUrl: config.OIDC_KEYS_URL,
   }),
-  settings: new Settings(orm.em),
-  seal: new Seal(config.MASTER_KEYS),
+  settings,
+  seal,
   clock,
   log,
   codec: new EncryptionCodec(config.PAYLOAD_KEYS),
@@ -87,6 +96,7 @@ const stop = async (): Promise<void> => {
   if (measuring) measuring.close().closeAllConnections()
   await closed
   clearTimeout(impatient)
+  await listener.stop()
   await deps.temporal.close()
   await orm.close()
 }

@@ -69,3 +69,15 @@ export const canonicalEmail = (text: string): string | null => {
   const email = `${local}@${domain}`
   return at > 0 && isLocal && domain !== null && email.length <= 254 ? email : null
 }
+
+/** Addresses in their canonical form, each once without case, and which of the texts are none. */
+export const canonicalEmails = (texts: readonly string[]) => {
+  const kept = new Map<string, string>()
+  const wrong: { index: number; text: string }[] = []
+  for (const [index, text] of texts.entries()) {
+    const email = canonicalEmail(text)
+    if (email === null) wrong.push({ index, text })
+    else if (!kept.has(email.toLowerCase())) kept.set(email.toLowerCase(), email)
+  }
+  return { kept: [...kept.values()], wrong }
+}

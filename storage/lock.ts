@@ -11,6 +11,8 @@ const numbers = {
   ADMIN: 7234003,
   /** Each import sees what the one before it has stored. */
   IMPORT: 7234004,
+  /** Settings are judged together and changed by one transaction at a time. */
+  SETTINGS: 7234020,
 } as const
 
 /** The hash seeds of the locks that exist once for each key; they keep equal keys of different kinds apart. */

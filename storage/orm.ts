@@ -69,8 +69,8 @@ export const openStorage = ({ url, connections = 10, clock = () => new Date() }:
       snapshot: false,
       silent: true,
     },
-    // Functions are made by migrations alone.
-    schemaGenerator: { ignoreRoutines: true },
+    // Functions and triggers are made by migrations alone.
+    schemaGenerator: { ignoreRoutines: true, ignoreTriggers: true },
     debug: false,
   })
 

@@ -2,13 +2,21 @@
 // the old form, bound to a row's id alone, is sealed anew for its use, when its public half is that of its certificate.
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { caKeyUse, certificateKeyUse, mailTokenUse, passwordUse, providerSecretUse } from './key-uses.ts'
+import {
+  caKeyUse,
+  certificateKeyUse,
+  mailTokenUse,
+  passwordUse,
+  providerSecretUse,
+  settingSecretUse,
+} from './key-uses.ts'
 import { Ca } from './rows/ca.ts'
 import { Certificate } from './rows/certificate.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
 import { Mail } from './rows/mail.ts'
 import { PrivateKey } from './rows/private-key.ts'
+import { Setting } from './rows/setting.ts'
 import type { Seal, Use } from './seal.ts'
 
 /** What was wrapped, and what could not be: a sentence each. */
@@ -133,8 +141,25 @@ const mailTokens: Source = async (em, after) => {
   return { last: rows.at(-1)?.id, found }
 }
 
+const settingSecrets: Source = async (em, after) => {
+  const rows = await em.find(Setting, { id: { $gt: after }, sealed: { $ne: null } }, page)
+  const found = rows.map((row): Sealed => {
+    const { id, settingsKey } = row
+    const sealed = Buffer.from(row.sealed ?? [])
+    return {
+      purpose: 'SETTING_SECRET',
+      name: `setting ${settingsKey}`,
+      sealed,
+      oldId: id,
+      use: () => settingSecretUse(settingsKey),
+      save: renewed => em.nativeUpdate(Setting, { id, sealed }, { sealed: renewed }),
+    }
+  })
+  return { last: rows.at(-1)?.id, found }
+}
+
 /** CAs first: a key that a CA and a certificate both name becomes the CA's, and the certificate's no more. */
-const sources: readonly Source[] = [caKeys, certificateKeys, passwords, providerSecrets, mailTokens]
+const sources: readonly Source[] = [caKeys, certificateKeys, passwords, providerSecrets, mailTokens, settingSecrets]
 
 const mustFit = (pkcs8: Buffer, use: Use): void => {
   if (!('publicKeyHash' in use)) return

@@ -18,6 +18,7 @@ import { addKnownKeys } from '../pki/keys/known-keys.ts'
 import { openStorage } from '../storage/orm.ts'
 import { prepareSchema } from '../storage/prepare.ts'
 import { Seal } from '../storage/seal.ts'
+import { listenToChanges } from '../storage/setting-changes.ts'
 import { Settings } from '../storage/settings.ts'
 import { WorkerConfig } from './config.ts'
 import { createDataConverter } from './payload-codec.ts'
@@ -91,10 +92,16 @@ const start = async () => {
   Runtime.install({ shutdownSignals: [], telemetryOptions: telemetry(config.WORKER_METRICS_ADDRESS), logger })
   const { orm, connection, dataConverter, client } = await connect()
   const seal = new Seal(config.MASTER_KEYS, config.CA_MASTER_KEYS)
+  const settings = new Settings(orm.em, { seal, baseUrl: config.BASE_URL })
+  const listener = listenToChanges({
+    url: config.DATABASE_URL,
+    settings,
+    warn: (text, err) => log.warn({ err }, text),
+  })
   const services: Services = {
     orm,
     seal,
-    settings: new Settings(orm.em, { seal }),
+    settings,
     runs: createRuns(client, config.TEMPORAL_TASK_QUEUE),
     clock,
     baseUrl: config.BASE_URL,
@@ -111,10 +118,10 @@ const start = async () => {
     activities: createActivities(services),
     bundle: await bundleWorkflows(),
   })
-  return { worker, connection, orm }
+  return { worker, connection, orm, listener }
 }
 
-const { worker, connection, orm } = await start()
+const { worker, connection, orm, listener } = await start()
 const running = worker.run()
 /** Asked twice, as by impatient people, it still ends in order: a worker that drains must not be told again. */
 const stop = (): void => {
@@ -126,5 +133,6 @@ const stopWatching = watchEventLoop()
 log.info('the worker is ready')
 await running
 stopWatching()
+await listener.stop()
 await connection.close()
 await orm.close()

@@ -19,8 +19,10 @@ const meanings: Readonly<Record<string, string>> = {
   orderId: 'The id of the order, as the answer to the order tells it',
   page: 'Index of the page, from 0',
   principalId: 'The id of a user or an API client',
+  settingsKey: 'The key of the setting',
   size: 'The most items on a page',
   sort: 'property,asc or property,desc; several are separate parameters, the first weighs most',
+  version: 'The version of what is removed, as it was last read',
 }
 
 const required = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success

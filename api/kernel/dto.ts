@@ -10,14 +10,13 @@ export const maxIds = 10_000
 // Spelled out, not \p{Cc}: clients read this pattern in the OpenAPI document, some without Unicode classes.
 // oxlint-disable-next-line no-control-regex
 const controls = /^[^\u0000-\u001f\u007f-\u009f]*$/
-const line = (max: number) =>
-  z
-    .string()
-    .trim()
+const lineOf = (text: z.ZodString, max: number) =>
+  text
     .max(max)
     .regex(controls, { error: 'must not hold control characters' })
     // Half a surrogate pair has no UTF-8 form, which is what the database keeps.
     .refine(text => text.isWellFormed(), { error: 'must be whole Unicode characters' })
+const line = (max: number) => lineOf(z.string().trim(), max)
 
 /** An id: any case in, lower case out. A malformed one is INVALID_IDENTIFIER. */
 export const Uuid = z.guid().toLowerCase()
@@ -56,6 +55,9 @@ export const Base64Of = (kind: PemKind) =>
 
 /** A required String: trimmed, 1 to `max` characters, no control characters. */
 export const Text = (max = 255) => line(max).min(1)
+
+/** A String whose blanks may matter, such as a password: not trimmed, 0 to `max` characters, no control characters. */
+export const UntrimmedText = (max: number) => lineOf(z.string(), max)
 
 /** Texts that readers of their own judge and that are not kept as they are: whatever is in them is for those to refuse. */
 export const readByOthers = z.registry<{ reader: true }>()
@@ -174,14 +176,14 @@ export const pageDto = <S extends z.ZodType>(name: string, item: S) =>
 
 const IdentityType = enumOf(SecurityIdentityType, 'SecurityIdentityType')
 
-/** Who made and last changed a resource, and its version. */
+/** Who made and last changed a resource, and its version; the dates are null where nothing is stored (contract 9.1). */
 export const AuditedAndVersionDtoUUID = dto('AuditedAndVersionDtoUUID', {
   createdBy: nullable(Uuid),
   createdByType: IdentityType,
-  createdDate: Timestamp,
+  createdDate: nullable(Timestamp),
   lastModifiedBy: nullable(Uuid),
   lastModifiedByType: IdentityType,
-  lastModifiedDate: Timestamp,
+  lastModifiedDate: nullable(Timestamp),
   version: z.int(),
 })
 

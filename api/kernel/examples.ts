@@ -13,6 +13,7 @@ export const exampleIds = {
   User: '7a3e5c19-2b8d-4f06-9c71-e4d0b6a8f377',
   ApiClient: 'e6b1d4f8-9a27-4c35-8e5d-2f7c0a3b6d88',
   Ca: '3d7f9b20-4e6a-4d18-b5c2-8a1e0f6d4c99',
+  MailingList: 'f4c20b7e-1a5d-4e83-9c06-7b3e9d5a2f10',
   CertificateOrder: 'order-8b4d2e60-7c1a-4f95-a3e8-5d0b9c6f1aaa',
 } as const
 

@@ -64,7 +64,7 @@ export const libraries: readonly {
 }[] = [
   { library: /^(koa|koa-helmet|@koa\/)/, in: ['api', 'scep-gateway'] },
   { library: /^@mikro-orm\//, in: ['storage'], typesIn: ['authority', 'activities', 'api', 'worker'] },
-  { library: /^pg(\/|-|$)/, in: ['embedded'] },
+  { library: /^pg(\/|-|$)/, in: ['embedded', 'storage'] },
   { library: /^(pkijs|asn1js|pvutils)$/, in: ['pki'] },
   { library: /^(@noble\/|ipaddr\.js$)/, in: ['pki'] },
   { library: /^nodemailer/, in: ['activities'] },

@@ -1,4 +1,4 @@
-// Mailing lists, which realms send their mails to.
+// Mailing lists: who is told by mail what happens in the realms that link to them.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { archivable, archiveInfoOf, audited, metadataOf, type ArchiveInfo, type Metadata } from './columns.ts'
 
@@ -9,11 +9,18 @@ const schema = defineEntity({
     ...audited,
     ...archivable,
     name: p.string().length(255),
+    /** Each in its canonical form (contract 1.1), none twice without case. */
     emails: p.array().default([]),
   },
+  uniques: [
+    {
+      name: 'mailing_list_name',
+      expression: 'create unique index mailing_list_name on mailing_list (comparable(name)) where not archived',
+    },
+  ],
 })
 
-/** The addresses that hear of the events of the realms that link it. */
+/** Addresses under a name. */
 export class MailingList extends schema.class {
   get metadata(): Metadata {
     return metadataOf(this)

@@ -2,6 +2,7 @@
 import { defineEntity, p, type Opt } from '@mikro-orm/postgresql'
 import type { Place } from '../../domain/permissions.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'
+import { MailingList } from './mailing-list.ts'
 
 const schema = defineEntity({
   name: 'Realm',
@@ -10,7 +11,15 @@ const schema = defineEntity({
     ...audited,
     ...archivable,
     name: p.string().length(255),
-    mailingListId: p.uuid().nullable().onCreate(none),
+    mailingListId: () =>
+      p
+        .manyToOne(MailingList)
+        .mapToPk()
+        .fieldName('mailing_list_id')
+        .nullable()
+        .onCreate(none)
+        .deleteRule('set null')
+        .index('realm_mailing_list'),
     systemRealm: p.boolean().default(false),
   },
   uniques: [

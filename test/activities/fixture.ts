@@ -27,10 +27,11 @@ import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 export const openFixture = async (own: Partial<Services> = {}) => {
   const orm = await openStorage({ url: await freshDatabase(), connections: 20 })
   const started: Start[] = []
+  const seal = own.seal ?? new Seal(new Map([['test', randomBytes(32)]]))
   const services: Services = {
     orm,
-    seal: new Seal(new Map([['test', randomBytes(32)]])),
-    settings: new Settings(orm.em, { freshForMs: 0 }),
+    seal,
+    settings: new Settings(orm.em, { seal, freshForMs: 0 }),
     runs: {
       start: async run => {
         started.push(run)

@@ -67,6 +67,12 @@ const makeProvider = async ({ service, admin, know }: Builder): Promise<void> =>
   await know((await service.em().findOneOrFail(Ca, issuingCaId ?? '')).id, 'Ca')
 }
 
+const makeSettings = async ({ admin, know }: Builder): Promise<void> => {
+  await made(admin.post('/api/v1/configuration', { settingsKey: 'purge.wait-seconds', value: '60' }))
+  const list = { name: 'Operators', emails: ['ops@example.org'] }
+  await know((await made(admin.post('/api/v1/mailing-lists', list))).id, 'MailingList')
+}
+
 const makeResources = async (builder: Builder): Promise<void> => {
   const { admin, know } = builder
   await know((await made(admin.post('/api/v1/realms', { name: 'Office' }))).id, 'Realm')
@@ -132,6 +138,7 @@ const build = async (service: Service) => {
     await resealing(service, () => service.em().execute(renamed(id, exampleIds[name])))
   }
   const builder = { service, admin, know }
+  await makeSettings(builder)
   await makeResources(builder)
   const principals = await makePrincipals(builder)
   await makeCertificates(builder)

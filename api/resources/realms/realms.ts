@@ -1,11 +1,11 @@
 // Realms: the responsibility areas that everything else belongs to (contract 6.6).
-import { Failure } from '../../../domain/failure.ts'
 import { findRealms } from '../../../storage/lists/realms.ts'
 import { findAuthorizedUsers } from '../../../storage/lists/users.ts'
 import { record } from '../../../storage/audit.ts'
+import { MailingList } from '../../../storage/rows/mailing-list.ts'
 import { Realm } from '../../../storage/rows/realm.ts'
 import type { User } from '../../../storage/rows/user.ts'
-import { operation } from '../../kernel/operation.ts'
+import { from, operation } from '../../kernel/operation.ts'
 import { Flag, optionally } from '../../kernel/query.ts'
 import { change, create } from '../../kernel/writing.ts'
 import {
@@ -18,23 +18,20 @@ import {
   UpdateRealmResponseDto,
 } from './dtos.ts'
 
-// No mailing list can exist yet.
-const mustBeMailingList = (id: string | null | undefined): void => {
-  if (id) throw new Failure('MAILING_LIST_NOT_FOUND')
-}
+const mailingList = from.optional(from.body(MailingList, 'mailingListId'))
 
 export const createNewRealm = operation('POST /realms', {
   summary: 'Create a realm',
+  on: { mailingList },
   needs: 'CREATE_REALM',
+  living: true,
   body: CreateRealmRequestDto,
   example: { body: { name: 'Branch office' } },
   returns: [201, CreateRealmResponseDto],
   fails: [409, 415],
-  refuses: ['MAILING_LIST_NOT_FOUND', 'ALREADY_EXISTS'],
-  handle: ({ em, caller, body: { name, mailingListId } }) => {
-    mustBeMailingList(mailingListId)
-    return create(em, caller, { entity: Realm, data: { name }, what: `Realm ${name}`, scope: 'REALM' })
-  },
+  refuses: ['ALREADY_EXISTS'],
+  handle: ({ em, caller, body: { name, mailingListId } }) =>
+    create(em, caller, { entity: Realm, data: { name, mailingListId }, what: `Realm ${name}`, scope: 'REALM' }),
 })
 
 export const getRealm = operation('GET /realms/:id', {
@@ -57,16 +54,15 @@ export const getRealms = operation('GET /realms', {
 
 export const updateRealm = operation('PATCH /realms/:id', {
   summary: 'Change a realm',
-  on: Realm,
-  needs: 'UPDATE_REALM',
+  on: { target: from.path(Realm), mailingList },
+  needs: { target: 'UPDATE_REALM' },
   living: true,
   body: UpdateRealmRequestDto,
   example: { body: { name: 'Main office', version: 1 } },
   returns: [200, UpdateRealmResponseDto],
   fails: [409, 415, 422],
-  refuses: ['MAILING_LIST_NOT_FOUND', 'ALREADY_EXISTS'],
+  refuses: ['ALREADY_EXISTS'],
   handle: async ({ em, target, body: { name, mailingListId } }) => {
-    mustBeMailingList(mailingListId)
     if (!change(target, { name, mailingListId })) return target
     record(em, {
       type: 'ENTITY_UPDATED',
