@@ -211,7 +211,8 @@ export const caseOf = (open: OpenCase): RequestCase => {
 /** Throws the first refusal of contract 5.4. */
 export const judge = (open: OpenCase): void => checkRequest(caseOf(open))
 
-const isMailReady = async (settings: Settings): Promise<boolean> =>
+/** Whether mail is switched on and knows its server and its sender. */
+export const isMailReady = async (settings: Settings): Promise<boolean> =>
   (await settings.isOn('mail.enabled')) &&
   Boolean((await settings.text('mail.host')) && (await settings.text('mail.from')))
 

@@ -37,6 +37,7 @@ const names = [
   'issueOrderItems',
   'prepareProvider',
   'recordDecision',
+  'recordVerification',
   'startMissingRuns',
 ] as const satisfies readonly (keyof Activities)[]
 
