@@ -9,6 +9,7 @@ import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
 import { reconcileActivities } from './reconcile.ts'
 import type { Services } from './services.ts'
+import { verificationActivities } from './verifications.ts'
 
 /** The activities over these services, by group. */
 export const activityGroups = (services: Services) => ({
@@ -19,6 +20,7 @@ export const activityGroups = (services: Services) => ({
     ...providerPreparations(services),
     ...reconcileActivities(services),
     ...mailRecords(services),
+    ...verificationActivities(services),
   },
   /** Making keys, signing and storing. */
   signing: issueActivities(services),
@@ -38,6 +40,7 @@ const allActivities = (services: Services) => {
 
 const runs: RunsOf<ReturnType<typeof allActivities>> = {
   recordDecision: ({ certRequestId }) => certRequestWorkflowId(certRequestId),
+  recordVerification: ({ certRequestId }) => certRequestWorkflowId(certRequestId),
   beginOrder: ({ orderId }) => orderId,
   closeOrder: ({ orderId }) => orderId,
   issueChunk: ({ runId }) => runId,

@@ -11,11 +11,13 @@ import { errors } from './kernel/middleware/errors.ts'
 import { limitsOf } from './kernel/middleware/handler.ts'
 import { lingering } from './kernel/middleware/lingering.ts'
 import { makeMetrics } from './endpoints/metrics.ts'
+import { verificationPage } from './endpoints/verification-page.ts'
 import { noStore } from './kernel/middleware/no-store.ts'
 import { requestLog } from './kernel/middleware/request-log.ts'
 import { routerOf } from './kernel/middleware/routes.ts'
 import type { State } from './kernel/middleware/state.ts'
 import type { Operations } from './kernel/operation.ts'
+import { verifierOf } from './resources/cert-requests/verification.ts'
 import * as resources from './resources/index.ts'
 
 /** Every operation of the interface. */
@@ -28,6 +30,7 @@ const unmatched: Middleware = async (ctx, next) => {
 
 /** Makes the application; tests mount operations of their own. */
 export const createApp = (deps: Dependencies, all: Operations = operations): Koa<State> => {
+  const limiting = limitsOf(deps)
   const trusted = deps.limits?.trustedProxies ?? 0
   const app = new Koa<State>({ proxy: trusted > 0, maxIpsCount: trusted })
   app.use(requestLog(deps.log))
@@ -40,8 +43,9 @@ export const createApp = (deps: Dependencies, all: Operations = operations): Koa
   app.use(health(deps))
   app.use(documentation(all, deps))
   app.use(caCertificates(deps))
+  app.use(verificationPage({ ...deps, limiting }, verifierOf(deps)))
   app.use(codecEndpoint(deps))
-  app.use(routerOf(all, { ...deps, limiting: limitsOf(deps) }).routes() as Middleware)
+  app.use(routerOf(all, { ...deps, limiting }).routes() as Middleware)
   app.on('error', (error: unknown) => deps.log.error({ err: error }, 'request broke off'))
   return app
 }

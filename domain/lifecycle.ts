@@ -69,6 +69,24 @@ export const declined = (state: RequestState): CertRequestStatus => {
   return 'DECLINED'
 }
 
+const mustWaitForMail = (state: RequestState, done: string): void => {
+  mustBeLive(state)
+  if (state.status !== 'REQUIRES_EMAIL_VERIFICATION')
+    throw new Failure('INVALID_STATE', `A request in state ${state.status} ${done}.`)
+}
+
+/** The state after the end entity proves its e-mail address, or the refusal of contract 4.1. */
+export const verified = (state: RequestState): CertRequestStatus => {
+  mustWaitForMail(state, 'waits for no e-mail verification')
+  return state.requiresManualApproval ? 'PENDING_APPROVAL' : 'APPROVED'
+}
+
+/** The state, which stays, after another verification mail is asked for, or the refusal of contract 4.1. */
+export const resent = (state: RequestState): CertRequestStatus => {
+  mustWaitForMail(state, 'needs no verification mail')
+  return state.status
+}
+
 /** The state after the decision of this principal. */
 export const decided = (state: RequestState, action: CertRequestAction, principalId: string): CertRequestStatus =>
   action === 'APPROVE' ? approved(state, principalId) : declined(state)

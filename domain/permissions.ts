@@ -96,6 +96,7 @@ export const rights = {
   ISSUE: [[onPolicy('CERTS_CREATE')], readRequest],
   APPROVE: [[onRequest('APPROVE'), onPolicy('CERTREQS_APPROVE')]],
   DECLINE: [[onRequest('APPROVE'), onPolicy('CERTREQS_APPROVE'), creator]],
+  RESEND_VERIFICATION: [[onRequest('UPDATE'), onPolicy('CERTS_CREATE')]],
   READ_CERTIFICATE: [readCertificate],
   DOWNLOAD_KEY: [readCertificate, [creator, onCertificate('DOWNLOAD_PRIVATE_KEY')]],
   /** The place of an order has its creator, that of a single one also its request. */

@@ -21,6 +21,7 @@ import { Realm } from './rows/realm.ts'
 import { Setting } from './rows/setting.ts'
 import { Stamp } from './rows/stamp.ts'
 import { User } from './rows/user.ts'
+import { VerificationToken } from './rows/verification-token.ts'
 
 const entities = [
   ApiClient,
@@ -42,6 +43,7 @@ const entities = [
   Realm,
   Setting,
   User,
+  VerificationToken,
 ]
 
 /** How the database is reached. */

@@ -1,4 +1,4 @@
-// A certificate request waits for people.
+// A certificate request waits for people: for the proof of an e-mail address, for approvers, or for both.
 import {
   allHandlersFinished,
   ApplicationFailure,
@@ -11,11 +11,20 @@ import {
 } from '@temporalio/workflow'
 import type { CertRequestAction, CertRequestStatus } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
-import { decided, isWaiting, type RequestState } from '../domain/lifecycle.ts'
+import { decided, isWaiting, verified, type RequestState } from '../domain/lifecycle.ts'
 import type { Principal } from '../domain/principal.ts'
 import { records } from './activities.ts'
 import { certRequestWorkflowId } from './ids.ts'
-import { approve, decline, requestsChanged, searchAttributes, type Decided, type Verdict } from './messages.ts'
+import {
+  approve,
+  decline,
+  requestsChanged,
+  searchAttributes,
+  verifyEmail,
+  type AddressProof,
+  type Decided,
+  type Verdict,
+} from './messages.ts'
 import { mustBeRun } from './own-run.ts'
 
 /** The request and the facts that its decision depends on, as they were when the run began. */
@@ -31,23 +40,26 @@ const refusal = (error: unknown): ApplicationFailure => {
   return ApplicationFailure.nonRetryable(String(error), 'INTERNAL_ERROR')
 }
 
-/** Refuses a message that does not say that it is this decision on this request. */
-const mustMean = (told: Partial<Verdict> | undefined, certRequestId: string, action: CertRequestAction): void => {
+/** Refuses a message that does not say which request it is about, or names another one. */
+const mustName = (told: { certRequestId?: string } | undefined, certRequestId: string, isMeant = true): void => {
   if (told?.certRequestId === undefined)
     throw refusal(
       new Failure('INVALID_STATE', 'The decision does not name its request: update the API, then ask again.'),
     )
-  if (told.certRequestId !== certRequestId || told.action !== action)
+  if (told.certRequestId !== certRequestId || !isMeant)
     throw refusal(new Failure('ACCESS_DENIED', 'The message is a decision on something else.'))
 }
 
-const judge = (state: RequestState, action: CertRequestAction, principal: Principal): CertRequestStatus => {
+const next = (rule: () => CertRequestStatus): CertRequestStatus => {
   try {
-    return decided(state, action, principal.id ?? '')
+    return rule()
   } catch (error) {
     throw refusal(error)
   }
 }
+
+const judge = (state: RequestState, action: CertRequestAction, principal: Principal): CertRequestStatus =>
+  next(() => decided(state, action, principal.id ?? ''))
 
 const describe = ({ status, approverIds }: RequestState): string =>
   isWaiting(status) ? `Waits: ${status}, ${approverIds.length} approval(s) so far` : `Decided: ${status}`
@@ -69,7 +81,16 @@ const recorded = async (certRequestId: string, action: CertRequestAction, by: Pr
   return outcome
 }
 
-/** Waits until the request is decided; each decision is recorded before its caller hears the verdict. */
+/** Records the proof of the message that is being worked on, and tells the order that needs nothing else now. */
+const recordedProof = async ({ certRequestId, tokenHash }: AddressProof): Promise<Decided> => {
+  const proofId = currentUpdateInfo()?.id ?? tokenHash
+  const outcome = await records.recordVerification({ certRequestId, tokenHash, proofId })
+  upsertSearchAttributes([{ key: searchAttributes.state, value: outcome.status }])
+  if (outcome.orderId && !isWaiting(outcome.status)) await tellOrder(outcome.orderId, certRequestId)
+  return outcome
+}
+
+/** Waits until the request is decided; each message is recorded before its caller hears the verdict. */
 export async function certRequest({
   certRequestId,
   state: begin,
@@ -77,27 +98,42 @@ export async function certRequest({
 }: WaitingRequest): Promise<CertRequestStatus> {
   mustBeRun(certRequestWorkflowId(certRequestId))
   let state = begin
-  const decide =
-    (action: CertRequestAction) =>
-    async (told: Verdict): Promise<Decided> => {
-      const before = state
-      const approverIds = action === 'APPROVE' ? [...state.approverIds, told.id ?? ''] : state.approverIds
-      state = { ...state, status: judge(state, action, told), approverIds }
-      try {
-        return await recorded(certRequestId, action, told)
-      } catch (error) {
-        state = before
-        throw error
-      }
+  /** Takes the state that a message leads to, so that the next one is judged by it, and leaves it when it is not recorded. */
+  const entering = async (after: RequestState, write: () => Promise<Decided>): Promise<Decided> => {
+    const before = state
+    state = after
+    try {
+      const outcome = await write()
+      setCurrentDetails(describe(state))
+      return outcome
+    } catch (error) {
+      state = before
+      throw error
     }
+  }
+  const decide = (action: CertRequestAction) => async (told: Verdict) => {
+    const approverIds = action === 'APPROVE' ? [...state.approverIds, told.id ?? ''] : state.approverIds
+    const after = { ...state, status: judge(state, action, told), approverIds }
+    return entering(after, () => recorded(certRequestId, action, told))
+  }
   const judged = (action: CertRequestAction) => ({
     validator: (told: Verdict) => {
-      mustMean(told, certRequestId, action)
+      mustName(told, certRequestId, (told as Partial<Verdict> | undefined)?.action === action)
       judge(state, action, told)
     },
   })
   setHandler(approve, decide('APPROVE'), judged('APPROVE'))
   setHandler(decline, decide('DECLINE'), judged('DECLINE'))
+  setHandler(
+    verifyEmail,
+    async proof => entering({ ...state, status: next(() => verified(state)) }, () => recordedProof(proof)),
+    {
+      validator: proof => {
+        mustName(proof, certRequestId)
+        next(() => verified(state))
+      },
+    },
+  )
 
   setCurrentDetails(describe(state))
   // A decision counts once it is recorded: one that the records refuse leaves the request open.

@@ -26,6 +26,15 @@ export const approve = defineUpdate<Decided, [Verdict]>('approve')
 /** Somebody declines; refused by the validator when the message or the state does not allow it. */
 export const decline = defineUpdate<Decided, [Verdict]>('decline')
 
+/** That an e-mail address was proven by a token, which is named by its hash (SHA-256, hex) alone. */
+export interface AddressProof {
+  readonly certRequestId: string
+  readonly tokenHash: string
+}
+
+/** The end entity proves its address; refused by the validator when the message or the state does not allow it. */
+export const verifyEmail = defineUpdate<Decided, [AddressProof]>('verifyEmail')
+
 /** Requests of an order were decided, or should be looked at again. */
 export const requestsChanged = defineSignal<[string[]]>('requestsChanged')
 

@@ -24,6 +24,9 @@ export const examplePkcs10 =
   'ZzAKBggqhkjOPQQDAgNHADBEAiBjK9fCEhAFe8J0X/pfhJBHssbp4wXBLLQRZvytWU189QIgLSPxj+/y7bHw8r1AU35T99ET9rNcE4drbpxC1x8z' +
   'v/Q='
 
+/** The token of a verification mail that the example certificate request waits for. */
+export const exampleToken = 'n5dDfJf2kq0c5rXv8o3Hk7yRw1sTqZbLxE9uPmGa4Ic'
+
 /** A certificate that was issued elsewhere: P-256, CN=web-02, DNS web-02.example.org, of CN=Elsewhere CA. */
 export const exampleCertificatePem = [
   '-----BEGIN CERTIFICATE-----',

@@ -12,7 +12,7 @@ import { startTemporal } from '../../embedded/servers/temporal.ts'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import { bundleWorkflows } from '../../worker/worker.ts'
 import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
-import { approve, decline, requestsChanged } from '../../workflows/messages.ts'
+import { approve, decline, requestsChanged, verifyEmail } from '../../workflows/messages.ts'
 import { historyToText } from './history-json.ts'
 import { pendingState, person, serverAt, startRig, told, until, type Place, type Rig } from './rig.ts'
 
@@ -64,6 +64,16 @@ const waiting = async (rig: Rig): Promise<void> => {
   await handle.terminate()
 }
 
+/** The proof of an address, then one approval. */
+const verification = async (rig: Rig): Promise<void> => {
+  const handle = await startRequest(rig, { ...pendingState, status: 'REQUIRES_EMAIL_VERIFICATION' })
+  const certRequestId = handle.workflowId.slice(certRequestWorkflowId('').length)
+  await handle.executeUpdate(verifyEmail, { args: [{ certRequestId, tokenHash: 'ab'.repeat(32) }] })
+  await handle.executeUpdate(approve, { args: told(handle, 'APPROVE', person('Last')) })
+  await handle.result()
+  await keep(rig, handle, 'certRequest.verified')
+}
+
 /** Three chunks, then decisions; the last one comes from the run of a request. */
 const order = async (rig: Rig): Promise<void> => {
   const handle = await startOrder(rig)
@@ -103,9 +113,11 @@ const openRig = (place: Place) =>
     recordDecision: async ({ action, principal }) => {
       if (principal.name === 'Refused') throw ApplicationFailure.nonRetryable('Refused.', 'ENTITY_ARCHIVED')
       if (action === 'DECLINE') return { status: 'DECLINED', orderId: null }
+      if (principal.name === 'Last') return { status: 'APPROVED', orderId: null }
       if (principal.name === 'Ada') return { status: 'PENDING_APPROVAL', orderId: null }
       return { status: 'APPROVED', orderId: principal.name }
     },
+    recordVerification: async () => ({ status: 'PENDING_APPROVAL', orderId: null }),
     prepareProvider: async () => undefined,
     checkProvider: async () => ({ result: true, errorMessage: null, durationMs: 3 }),
     startMissingRuns: async () => ({ started: 0 }),
@@ -127,6 +139,7 @@ const recordAll = async (): Promise<void> => {
   await order(rig)
   await refusal(rig)
   await waiting(rig)
+  await verification(rig)
   await issue(rig)
   const id = randomUUID()
   await short(rig, 'prepareProvider', { workflowId: providerWorkflowId('prepare', id), args: [id] })

@@ -39,6 +39,7 @@ const names = [
   'openMails',
   'prepareProvider',
   'recordDecision',
+  'recordVerification',
   'sendMails',
   'sendTestMail',
   'settleMails',

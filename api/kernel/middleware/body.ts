@@ -36,7 +36,8 @@ const chunksOf = async (ctx: Context, limit: number): Promise<Buffer[]> => {
   return chunks
 }
 
-const bytesOf = async (ctx: Context, limit: number): Promise<Buffer> => {
+/** Reads a body of at most so many octets. */
+export const readBytes = async (ctx: Context, limit: number): Promise<Buffer> => {
   if (Number(ctx.get('Content-Length')) > limit) tooLarge(limit)
   try {
     return Buffer.concat(await chunksOf(ctx, limit))
@@ -88,7 +89,7 @@ const parse = async (bytes: Buffer): Promise<unknown> => {
 export const readJson = async (ctx: Context, limit = 10 * mebibyte): Promise<unknown> => {
   if (!hasBody(ctx)) throw new Failure('INVALID_JSON', 'A JSON body is required.')
   checkMediaType(ctx)
-  return parse(await bytesOf(ctx, limit))
+  return parse(await readBytes(ctx, limit))
 }
 
 /** Reads the body that an operation wants; one without a body ignores it, but refuses another kind where it lists 415. */

@@ -18,7 +18,7 @@ import {
   CreateCertReqResponseDto,
   GetCertReqResponseDto,
 } from './dtos.ts'
-import { startWaiting } from './waiting.ts'
+import { askForProof, startMails, startWaiting, unproven } from './waiting.ts'
 import { ruleBreaches } from './refusals.ts'
 
 const bytesOf = (given: Uint8Array | null | undefined): Buffer | null => (given ? Buffer.from(given) : null)
@@ -90,12 +90,17 @@ export const createCertRequest = operation('POST /cert-requests', {
     'EMAIL_MISSING',
     'MAIL_NOT_CONFIGURED',
   ],
-  handle: async ({ policy, endEntity, body, em, caller, temporal, settings, clock }) => {
+  handle: async ({ policy, endEntity, body, em, caller, temporal, settings, seal, clock }) => {
     const asked = askedIn(body, { policy, endEntity })
     judge(await openCase(em, asked, await newCaseView(settings, clock)))
-    const request = makeRequest(em, caller, asked)
-    await em.flush()
+    const { request, groups } = await em.transactional(async transaction => {
+      const request = makeRequest(transaction, caller, asked)
+      await transaction.flush()
+      const groups = await askForProof(transaction, unproven([request], [endEntity]), { settings, seal, clock })
+      return { request, groups }
+    })
     await startWaiting(temporal, settings, [request])
+    await startMails(temporal, groups)
     return request
   },
 })

@@ -38,7 +38,7 @@ const certificateWaitMs = 5000
 const lookEveryMs = 100
 
 /** A completed order's certificate, when it is there within 5 s (contract 4.1), else null. */
-const awaitCertificate = async (em: EntityManager, target: CertRequest): Promise<string | null> => {
+export const awaitCertificate = async (em: EntityManager, target: CertRequest): Promise<string | null> => {
   const end = performance.now() + certificateWaitMs
   while (performance.now() < end) {
     await em.refresh(target)

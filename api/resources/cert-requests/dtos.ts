@@ -17,6 +17,7 @@ import {
   pageDto,
   sameAs,
   setOf,
+  Text,
   Timestamp,
   Uuid,
   withDefault,
@@ -167,3 +168,18 @@ export const ApproveCertReqResponseDto = dto('ApproveCertReqResponseDto', decisi
 
 /** A certificate request after it was declined. */
 export const DeclineCertReqResponseDto = dto('DeclineCertReqResponseDto', decisionFields)
+
+/** The address that a verification mail is to go to again. */
+export const EmailDto = dto('EmailDto', { email: Text(254) })
+
+/** The token of a verification mail. */
+export const VerifyTokenRequestDto = dto('VerifyTokenRequestDto', { token: Text() })
+
+/** A certificate request after the address of its end entity was proven. */
+export const EmailVerifiedCertReqResponseDto = dto('EmailVerifiedCertReqResponseDto', {
+  id: Uuid,
+  certRequestStatus: status,
+  email: z.string(),
+  certificateId: nullable(Uuid),
+  emailVerifiedDate: Timestamp,
+})

@@ -14,7 +14,7 @@ import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import { sortOutYielding } from '../../kernel/yielding.ts'
 import { CreateMultipleCertReqRequestDto, CreateMultipleCertReqResponseDto } from './dtos.ts'
-import { startWaiting } from './waiting.ts'
+import { askForProof, startMails, startWaiting, unproven } from './waiting.ts'
 
 /** Reading and judging so many keeps the event loop for some milliseconds. */
 const chunkLength = 100
@@ -92,15 +92,18 @@ export const createMultipleCertRequest = operation('POST /cert-requests/multiple
   cost: 'BATCH',
   returns: [201, CreateMultipleCertReqResponseDto],
   fails: [415, 422],
-  handle: async ({ policy, body, em, caller, temporal, settings, clock }) => {
+  handle: async ({ policy, body, em, caller, temporal, settings, seal, clock }) => {
     await checkTemplate(em, policy)
     const view = await newCaseView(settings, clock)
     const asked = askedIn(body, policy)
     const { accepted, errors } = await judgeAll(em, { caller, asked, view }, body.endEntityIds)
-    const certRequests = await em.transactional(transaction =>
-      createCertRequests(transaction, accepted, { ...asked, now: view.now }),
-    )
+    const { certRequests, groups } = await em.transactional(async transaction => {
+      const certRequests = await createCertRequests(transaction, accepted, { ...asked, now: view.now })
+      const groups = await askForProof(transaction, unproven(certRequests, accepted), { settings, seal, clock })
+      return { certRequests, groups }
+    })
     await startWaiting(temporal, settings, certRequests)
+    await startMails(temporal, groups)
     return { certRequests, errors }
   },
 })
