@@ -17,7 +17,7 @@ import { requestLog } from './kernel/middleware/request-log.ts'
 import { routerOf } from './kernel/middleware/routes.ts'
 import type { State } from './kernel/middleware/state.ts'
 import type { Operations } from './kernel/operation.ts'
-import { verifierOf } from './resources/cert-requests/verification.ts'
+import { verifierOf } from './resources/cert-requests/proof.ts'
 import * as resources from './resources/index.ts'
 
 /** Every operation of the interface. */

@@ -68,7 +68,11 @@ export interface Verifier {
   prove(token: string): Promise<unknown>
 }
 
-const question = ({ button, address, certificate, lead }: Texts, token: string, { label, email }: Verification) => `<p>${shown(lead)}</p>
+const question = (
+  { button, address, certificate, lead }: Texts,
+  token: string,
+  { label, email }: Verification,
+) => `<p>${shown(lead)}</p>
 <dl><dt>${shown(address)}</dt><dd>${shown(email)}</dd><dt>${shown(certificate)}</dt><dd>${shown(label)}</dd></dl>
 <form method="post" action="?"><input type="hidden" name="token" value="${shown(token)}"><button type="submit">${shown(button)}</button></form>`
 

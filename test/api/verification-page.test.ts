@@ -11,11 +11,15 @@ beforeAll(async () => {
   service = await startService()
   for (const [key, value] of Object.entries({ enabled: 'true', host: '127.0.0.1', port: '9', from: 'ca@example.org' }))
     await setSetting(service, `mail.${key}`, value)
-  scene = await makeScene(service, { requiresEmailVerification: true, requiresManualApproval: true })
+  scene = await makeScene(service, {
+    requiresEmailVerification: true,
+    requiresManualApproval: true,
+    certificateProviderConfiguration: '{"templateSignerName":"CLIENT"}',
+  })
 })
 afterAll(() => service.stop())
 
-const email = 'o\'neil@example.org'
+const email = "o'neil@example.org"
 const waiting = async (commonName = 'Jane <b>Doe</b>') => {
   const id = await scene.newRequest({ endEntityId: await scene.newEndEntity({ commonName, email }) })
   const addressed = [{ certRequestId: id, email }]
@@ -23,7 +27,9 @@ const waiting = async (commonName = 'Jane <b>Doe</b>') => {
   return { id, token: made?.token ?? '' }
 }
 const open = (token: string, language = 'en') =>
-  service.anonymous.get(`/verify-email?token=${encodeURIComponent(token)}`, { headers: { 'Accept-Language': language } })
+  service.anonymous.get(`/verify-email?token=${encodeURIComponent(token)}`, {
+    headers: { 'Accept-Language': language },
+  })
 const press = (token: string, language = 'en') =>
   service.anonymous.post('/verify-email', undefined, {
     raw: new URLSearchParams({ token }).toString(),

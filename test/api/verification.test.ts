@@ -42,13 +42,17 @@ describe('verifyCertificateRequestByEmail', () => {
   test('a request without approval is approved, and may be issued', async () => {
     const { id, token } = await waiting(proving)
     expect((await requestRow(service, id)).certRequestStatus).toBe('REQUIRES_EMAIL_VERIFICATION')
-    expect(refusalOf(await proving.owner.post(`/api/v1/certificates/cert-requests/${id}`))).toEqual([409, 'INVALID_STATE'])
+    expect(refusalOf(await proving.owner.post(`/api/v1/certificates/cert-requests/${id}`))).toEqual([
+      409,
+      'INVALID_STATE',
+    ])
     const { status, body } = await bring(token)
     expect([status, body]).toEqual([
       200,
       { id, certRequestStatus: 'APPROVED', email, certificateId: null, emailVerifiedDate: expect.any(String) },
     ])
-    const { certRequestStatus, emailVerifiedDate, metadata } = (await proving.owner.get(`/api/v1/cert-requests/${id}`)).body
+    const { certRequestStatus, emailVerifiedDate, metadata } = (await proving.owner.get(`/api/v1/cert-requests/${id}`))
+      .body
     expect([certRequestStatus, emailVerifiedDate]).toEqual(['APPROVED', body.emailVerifiedDate])
     expect(metadata).toMatchObject({ lastModifiedBy: null, lastModifiedByType: 'SYSTEM', version: 2 })
     expect(await factsOf(service, id)).toEqual(['CERT_REQUEST_CREATED', 'CERT_REQUEST_EMAIL_VERIFIED'])
@@ -148,7 +152,10 @@ describe('resendEmailVerificationForCertRequest', () => {
     const { id } = await waiting(proving)
     expect((await service.anonymous.post(resend(id), { email })).status).toBe(401)
     expect(refusalOf(await both.owner.post(resend(id), { email }))).toEqual([403, 'ACCESS_DENIED'])
-    expect(refusalOf(await proving.owner.post(resend(randomUUID()), { email }))).toEqual([404, 'CERT_REQUEST_NOT_FOUND'])
+    expect(refusalOf(await proving.owner.post(resend(randomUUID()), { email }))).toEqual([
+      404,
+      'CERT_REQUEST_NOT_FOUND',
+    ])
     const updater = await service.user({ CERT_REQUEST: { [id]: ['UPDATE'] } })
     expect((await updater.post(resend(id), { email })).status).toBe(204)
   })

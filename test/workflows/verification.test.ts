@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { WorkflowUpdateFailedError } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Activities } from '../../activities/index.ts'
+import { failureIn } from '../../api/kernel/temporal.ts'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import type { certRequest } from '../../workflows/cert-request.ts'
 import { certRequestWorkflowId } from '../../workflows/ids.ts'
@@ -41,13 +42,13 @@ const open = async (state: Partial<RequestState>, fakes: Partial<Activities>) =>
     handle.executeUpdate('verifyEmail', { args: [message] })
   return { handle, certRequestId, prove, rig: running }
 }
-const codeOf = async (update: Promise<unknown>): Promise<string | null | undefined> => {
+const codeOf = async (update: Promise<unknown>): Promise<string | undefined> => {
   const error = await update.then(
     () => undefined,
     (reason: unknown) => reason,
   )
   expect(error).toBeInstanceOf(WorkflowUpdateFailedError)
-  return ((error as WorkflowUpdateFailedError).cause as ApplicationFailure).type
+  return failureIn(error)?.code
 }
 
 test('a proof is recorded before its caller hears of it, and the run of a request without approval ends', async () => {

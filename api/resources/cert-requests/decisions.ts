@@ -11,6 +11,7 @@ import { operation } from '../../kernel/operation.ts'
 import { PENDING, type Temporal } from '../../kernel/temporal.ts'
 import { ApproveCertReqResponseDto, DeclineCertReqResponseDto } from './dtos.ts'
 import { ruleBreaches } from './refusals.ts'
+import { awaitCertificate } from './waiting.ts'
 
 interface Decision {
   readonly target: CertRequest
@@ -32,20 +33,6 @@ const decide = async (action: CertRequestAction, { target, caller, em, temporal,
   if (outcome === PENDING) throw new Error(`The decision on ${target.id} was sent, but no worker has recorded it yet.`)
   await em.refresh(target)
   return { target, orderId: outcome.orderId }
-}
-
-const certificateWaitMs = 5000
-const lookEveryMs = 100
-
-/** A completed order's certificate, when it is there within 5 s (contract 4.1), else null. */
-export const awaitCertificate = async (em: EntityManager, target: CertRequest): Promise<string | null> => {
-  const end = performance.now() + certificateWaitMs
-  while (performance.now() < end) {
-    await em.refresh(target)
-    if (target.certificateId || !target.runId) break
-    await new Promise(resolve => void setTimeout(resolve, lookEveryMs))
-  }
-  return target.certificateId ?? null
 }
 
 export const approveCertRequest = operation('PATCH /cert-requests/:id/approve', {

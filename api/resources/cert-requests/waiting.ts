@@ -4,6 +4,7 @@ import type { CertRequestStatus } from '../../../domain/enums.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { isWaiting } from '../../../domain/lifecycle.ts'
 import { queueMails } from '../../../storage/mails.ts'
+import type { CertRequest } from '../../../storage/rows/cert-request.ts'
 import type { Seal } from '../../../storage/seal.ts'
 import type { Settings } from '../../../storage/settings.ts'
 import { makeTokens } from '../../../storage/verification-tokens.ts'
@@ -43,9 +44,9 @@ interface Made extends Pick<Unproven, 'id' | 'realmId' | 'policyName'> {
 
 interface Subject {
   readonly id: string
-  readonly commonName?: string | null
-  readonly alias?: string | null
-  readonly email?: string | null
+  readonly commonName?: string | null | undefined
+  readonly alias?: string | null | undefined
+  readonly email?: string | null | undefined
 }
 
 /** Those of new requests that wait for a proof, with the addresses of their end entities. */
@@ -90,4 +91,18 @@ export const askForProof = async (
 /** Starts sending these groups of mails; more than a hundred are left to the reconciler. */
 export const startMails = async (temporal: Temporal, groups: readonly string[]): Promise<void> => {
   await Promise.all(groups.slice(0, startedAtOnce).map(group => temporal.start(sendMailsRun(group))))
+}
+
+const certificateWaitMs = 5000
+const lookEveryMs = 100
+
+/** A completed order's certificate, when it is there within 5 s (contract 4.1), else null. */
+export const awaitCertificate = async (em: EntityManager, target: CertRequest): Promise<string | null> => {
+  const end = performance.now() + certificateWaitMs
+  while (performance.now() < end) {
+    await em.refresh(target)
+    if (target.certificateId || !target.runId) break
+    await new Promise(resolve => void setTimeout(resolve, lookEveryMs))
+  }
+  return target.certificateId ?? null
 }
