@@ -3,8 +3,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { operations } from '../../api/app.ts'
-import { exampleCertificatePem, exampleIds } from '../../api/kernel/examples.ts'
+import { exampleCertificatePem, exampleIds, exampleToken } from '../../api/kernel/examples.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { VerificationToken } from '../../storage/rows/verification-token.ts'
+import { hashOfToken } from '../../storage/verification-tokens.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
 import { isRecording, keepAnswers, shownOf, stableOf } from '../support/recorded-examples.ts'
@@ -55,6 +57,21 @@ afterAll(async () => {
 const waits = { certRequestStatus: 'PENDING_APPROVAL', requiresManualApproval: true } as const
 const awaitApproval = () => installation.service.em().nativeUpdate(CertRequest, exampleIds.CertRequest, waits)
 
+/** The example request waits for the proof of an address, and a mail with the example's token was sent. */
+const awaitProof = async () => {
+  const em = installation.service.em()
+  await em.nativeUpdate(CertRequest, exampleIds.CertRequest, { certRequestStatus: 'REQUIRES_EMAIL_VERIFICATION' })
+  const expiresDate = new Date(Date.now() + 86_400_000)
+  const certRequestId = exampleIds.CertRequest
+  em.create(VerificationToken, {
+    hash: hashOfToken(exampleToken),
+    certRequestId,
+    email: 'ops@example.org',
+    expiresDate,
+  })
+  await em.flush()
+}
+
 /** The certificate that was issued elsewhere is here as well. */
 const importCertificate = () => {
   const body = { policyId: exampleIds.Policy, pemCertificates: exampleCertificatePem }
@@ -68,6 +85,7 @@ const before: Readonly<Record<string, () => Promise<unknown>>> = {
   findEeByCertBytes: importCertificate,
   getCertificateByFingerprint: importCertificate,
   getCertificateByIssuerDnBinAndSerialNumber: importCertificate,
+  verifyCertificateRequestByEmail: awaitProof,
 }
 
 /** There is no CA of this kind, and no other will do. */

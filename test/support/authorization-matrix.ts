@@ -87,7 +87,7 @@ const needing =
   (...needs: Need[]) =>
   (operation: string, rest: Rest = {}): Row => ({ operation, needs, ...rest })
 const withToken = needing()
-const publicly = (operation: string): Row => ({ operation, needs: undefined })
+const publicly = (operation: string, more: Partial<Row> = {}): Row => ({ operation, needs: undefined, ...more })
 
 const realms = { need: readRealm, id: exampleIds.Realm }
 const policies = { need: readPolicy, id: exampleIds.Policy }
@@ -107,6 +107,7 @@ const enumerations = `ApiErrorValues CertRequestPermissionsValues CertStatusValu
 const administration: readonly Row[] = [
   ...enumerations.map(name => publicly(`get${name}`)),
   publicly('extractEndEntityInfoFromPemEncodedPkcs10'),
+  publicly('verifyCertificateRequestByEmail', { status: 422 }),
   withToken('getAuthenticatedPrincipal'),
   withToken('createPkcs10Request'),
   withToken('parsePkcs10'),
@@ -208,6 +209,9 @@ const orders: readonly Row[] = [
   needing(enterRealm)('getMostRecentPendingCertificates', { shows: requests, ...waits }),
   needing(approving)('approveCertRequest', waits),
   needing({ ...approving, creatorOf: 'CertRequest' })('declineCertRequest', waits),
+  needing({ CERT_REQUEST: ['UPDATE'], POLICY: ['CERTS_CREATE'] })('resendEmailVerificationForCertRequest', {
+    status: 409,
+  }),
   needing(createUnder, readRequest)('createCertificate'),
   needing(createUnder, readRequest)('orderCertificate'),
   needing(perItem(createUnder), perItem(readRequest))('createMultipleCertificates'),
