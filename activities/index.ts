@@ -3,6 +3,7 @@
 import { certRequestWorkflowId, providerWorkflowId } from '../workflows/ids.ts'
 import { withBoundary, type RunsOf } from './boundary.ts'
 import { decisionActivities } from './decisions.ts'
+import { expiryActivities } from './expiry.ts'
 import { issueActivities } from './issue/activities.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
@@ -17,6 +18,7 @@ export const activityGroups = (services: Services) => ({
     ...orderActivities(services),
     ...providerPreparations(services),
     ...reconcileActivities(services),
+    ...expiryActivities(services),
   },
   /** Making keys, signing and storing. */
   signing: issueActivities(services),
@@ -43,6 +45,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   checkProvider: ({ providerId }) => providerWorkflowId('check', providerId),
   // Takes no input: it does what the records say.
   startMissingRuns: null,
+  recordExpiries: null,
 }
 
 /** Makes the activities over these services, as the worker registers them. */

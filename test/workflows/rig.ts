@@ -37,6 +37,7 @@ const names = [
   'issueOrderItems',
   'prepareProvider',
   'recordDecision',
+  'recordExpiries',
   'startMissingRuns',
 ] as const satisfies readonly (keyof Activities)[]
 
