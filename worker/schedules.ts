@@ -3,7 +3,7 @@ import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type Client, type Schedu
 import { expiryRun, reconcileRun, startOptions, type Start } from '../workflows/starts.ts'
 
 /** A run that begins again and again. */
-interface Recurring {
+export interface Recurring {
   readonly run: Start
   readonly everyMinutes: number
   /** So long a run may take before it is ended, for the next to begin. */

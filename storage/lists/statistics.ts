@@ -55,8 +55,8 @@ const sumsOf = counted.map(name => `sum(${quoted(name)})::float8 as ${quoted(nam
 /** The month in which a certificate was issued: here, or elsewhere by its own word. */
 const issued = `date_trunc('month', case when imported then valid_not_before else created_date end, 'UTC')`
 
-// Certificates are first counted by all that tells them apart, which several processes of PostgreSQL do together; the few
-// rows that remain are then summed up in each of the ways that are asked for.
+// Certificates are first counted by all that tells them apart; the few rows that remain are then summed up in each of the
+// ways that are asked for.
 const certificateCounts = `
   with groups as (
     select policy_id, issuer_key, cert_public_key_algorithm as algorithm, ${issued} as month, ${countsOf}

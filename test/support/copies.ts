@@ -16,7 +16,11 @@ export const copyCertificate = async (em: EntityManager, certificateId: string, 
   const prefix = randomUUID()
   const id = (kind: string): string => `md5('${prefix} ${kind} ' || i)::uuid`
   const copies: [string, string, string][] = [
-    ['cert_request', 'c.id = (select cert_request_id from certificate where id = ?)', `'id', ${id('request')}, 'certificate_id', ${id('certificate')}`],
+    [
+      'cert_request',
+      'c.id = (select cert_request_id from certificate where id = ?)',
+      `'id', ${id('request')}, 'certificate_id', ${id('certificate')}`,
+    ],
     [
       'certificate',
       'c.id = ?',
