@@ -13,5 +13,6 @@ COPY activities activities
 COPY worker worker
 COPY api api
 COPY scep-gateway scep-gateway
+COPY doctor doctor
 USER node
 CMD ["node", "--enable-source-maps", "api/main.ts"]

@@ -3,6 +3,7 @@
 import { certRequestWorkflowId, mailCheckWorkflowId, mailWorkflowId, providerWorkflowId } from '../workflows/ids.ts'
 import { withBoundary, type RunsOf } from './boundary.ts'
 import { decisionActivities } from './decisions.ts'
+import { expiryActivities } from './expiry.ts'
 import { issueActivities } from './issue/activities.ts'
 import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
 import { orderActivities } from './orders.ts'
@@ -19,6 +20,7 @@ export const activityGroups = (services: Services) => ({
     ...orderActivities(services),
     ...providerPreparations(services),
     ...reconcileActivities(services),
+    ...expiryActivities(services),
     ...mailRecords(services),
     ...verificationActivities(services),
   },
@@ -55,6 +57,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   sendTestMail: ({ userId }) => mailCheckWorkflowId(userId),
   // Takes no input: it does what the records say.
   startMissingRuns: null,
+  recordExpiries: null,
 }
 
 /** Makes the activities over these services, as the worker registers them. */

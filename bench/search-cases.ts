@@ -5,10 +5,17 @@ import { idOf, sizes } from './search-fill.ts'
 /** One kind of search, asked again and again with other values. */
 export interface SearchCase {
   readonly name: string
-  readonly operationId: 'searchCertificates' | 'searchEndEntities' | 'searchCertRequests'
+  readonly operationId:
+    | 'searchCertificates'
+    | 'searchEndEntities'
+    | 'searchCertRequests'
+    | 'getCertificateStatisticsForRealm'
+    | 'getSoonExpiringCertificates'
   /** Who asks: ADMIN, the holder of CERTS_READ on one realm, or of a hundred single certificates. */
   readonly as: 'ADMIN' | 'ONE_REALM' | 'FEW_CERTIFICATES'
   readonly body: (round: number) => unknown
+  readonly params?: (round: number) => Record<string, string>
+  readonly query?: Record<string, unknown>
 }
 
 const spread = (round: number, below: number): number => (round * 7919 + 13) % below
@@ -93,5 +100,18 @@ const terms: readonly SearchCase[] = [
   term('searchCertRequests', 'ADMIN', ['term, all of the realm', () => 'example.org', realm]),
 ]
 
+const ofRealm = { params: (round: number) => ({ id: idOf('realm', round % sizes.realms) }), body: () => undefined }
+
+const numbers: readonly SearchCase[] = [
+  { name: 'statistics of a realm', operationId: 'getCertificateStatisticsForRealm', as: 'ADMIN', ...ofRealm },
+  {
+    name: 'soon expiring of a realm',
+    operationId: 'getSoonExpiringCertificates',
+    as: 'ADMIN',
+    query: { size: 20 },
+    ...ofRealm,
+  },
+]
+
 /** Every case. */
-export const searchCases: readonly SearchCase[] = [...keys, ...terms]
+export const searchCases: readonly SearchCase[] = [...keys, ...terms, ...numbers]

@@ -45,7 +45,7 @@ export const explain = async (
   { orm, client }: { orm: MikroORM; client: Client },
   { name, call }: { name: string; call: () => Promise<unknown> },
 ): Promise<Plan[]> => {
-  const statements = (await statementsOf(orm, call)).filter(statement => /^select/i.test(statement))
+  const statements = (await statementsOf(orm, call)).filter(statement => /^\s*(select|with)/i.test(statement))
   const plans: Plan[] = []
   for (const statement of statements) {
     const { rows } = await client.query<Record<string, string>>(`explain (analyze, costs off, timing off) ${statement}`)

@@ -20,6 +20,8 @@ import { explain, type Plan } from './search-plans.ts'
 
 const folder = 'data/bench-search'
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 40)
+/** Measures the cases whose names hold this, and keeps nothing. */
+const only = process.env['BENCH_ONLY'] ?? ''
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 const percentile = (times: readonly number[], share: number): number =>
   Math.round((times.toSorted((a, b) => a - b)[Math.ceil(times.length * share) - 1] ?? 0) * 100) / 100
@@ -85,15 +87,15 @@ const dependenciesOf = ({ orm }: Database): Dependencies => ({
   baseUrl: 'http://localhost',
 })
 
-const callerOf = (deps: Dependencies, { operationId, as, body }: SearchCase) => {
+const callerOf = (deps: Dependencies, { operationId, as, body, params, query = {} }: SearchCase) => {
   const operation = operations[operationId]
-  if (!operation?.body) throw new Error(`${operationId} is not there.`)
+  if (!operation) throw new Error(`${operationId} is not there.`)
   const schema = operation.body
   const principal = { id: principals[as], type: 'API_CLIENT' as const, name: 'bench' }
   const page = { page: 0, size: 20, sort: [] }
   return async (round: number) => {
-    const given = await readMembers(schema, body(round))
-    return perform(operation, { params: {}, query: {}, body: given, page, principal }, deps)
+    const given = schema && (await readMembers(schema, body(round)))
+    return perform(operation, { params: params?.(round) ?? {}, query, body: given, page, principal }, deps)
   }
 }
 
@@ -114,7 +116,7 @@ const measure = async (database: Database) => {
   say(`select 1: p95 ${floorP95} ms`)
   const rows = []
   const plans: Plan[] = []
-  for (const searchCase of searchCases) {
+  for (const searchCase of searchCases.filter(({ name }) => name.includes(only))) {
     const call = callerOf(deps, searchCase)
     await call(rounds)
     const times = await timesOf(call)
@@ -128,10 +130,7 @@ const measure = async (database: Database) => {
   return { floorP95, rows, plans }
 }
 
-const database = await openDatabase()
-try {
-  const { floorP95, rows, plans } = await measure(database)
-  console.table(rows.map(row => ({ ...row, timesSelect1: Math.round(row.p95 / floorP95) })))
+const keep = ({ floorP95, rows, plans }: Awaited<ReturnType<typeof measure>>): void => {
   mkdirSync('bench/results', { recursive: true })
   const result = {
     date: new Date().toISOString(),
@@ -144,6 +143,13 @@ try {
   writeFileSync('bench/results/search.json', `${JSON.stringify(result, null, 2)}\n`)
   writeFileSync('bench/results/search-plans.txt', plans.map(({ text }) => text).join('\n'))
   say('Kept in bench/results/search.json and search-plans.txt')
+}
+
+const database = await openDatabase()
+try {
+  const { floorP95, rows, plans } = await measure(database)
+  console.table(rows.map(row => ({ ...row, timesSelect1: Math.round(row.p95 / floorP95) })))
+  if (!only) keep({ floorP95, rows, plans })
 } finally {
   await database.stop()
 }

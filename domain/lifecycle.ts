@@ -49,6 +49,12 @@ const mustBeLive = ({ archived }: RequestState): void => {
   if (archived) throw new Failure('ENTITY_ARCHIVED', 'The certificate request is archived.')
 }
 
+const mustWaitForAddress = (state: RequestState, done: string): void => {
+  mustBeLive(state)
+  if (state.status !== 'REQUIRES_EMAIL_VERIFICATION')
+    throw new Failure('INVALID_STATE', `A request in state ${state.status} cannot be ${done}.`)
+}
+
 /** The state after this principal approves, or the refusal of contract 4.1. */
 export const approved = (state: RequestState, principalId: string): CertRequestStatus => {
   mustBeLive(state)
@@ -69,27 +75,21 @@ export const declined = (state: RequestState): CertRequestStatus => {
   return 'DECLINED'
 }
 
-const mustWaitForMail = (state: RequestState, done: string): void => {
-  mustBeLive(state)
-  if (state.status !== 'REQUIRES_EMAIL_VERIFICATION')
-    throw new Failure('INVALID_STATE', `A request in state ${state.status} ${done}.`)
-}
-
-/** The state after the end entity proves its e-mail address, or the refusal of contract 4.1. */
-export const verified = (state: RequestState): CertRequestStatus => {
-  mustWaitForMail(state, 'waits for no e-mail verification')
-  return state.requiresManualApproval ? 'PENDING_APPROVAL' : 'APPROVED'
-}
-
-/** The state, which stays, after another verification mail is asked for, or the refusal of contract 4.1. */
-export const resent = (state: RequestState): CertRequestStatus => {
-  mustWaitForMail(state, 'needs no verification mail')
-  return state.status
-}
-
 /** The state after the decision of this principal. */
 export const decided = (state: RequestState, action: CertRequestAction, principalId: string): CertRequestStatus =>
   action === 'APPROVE' ? approved(state, principalId) : declined(state)
+
+/** The state after the address of the end entity is verified, or the refusal of contract 4.1. */
+export const verified = (state: RequestState): CertRequestStatus => {
+  mustWaitForAddress(state, 'verified')
+  return state.requiresManualApproval ? 'PENDING_APPROVAL' : 'APPROVED'
+}
+
+/** The state after a new verification mail, which is the same, or the refusal of contract 4.1. */
+export const resent = (state: RequestState): CertRequestStatus => {
+  mustWaitForAddress(state, 'sent another verification mail')
+  return state.status
+}
 
 /** Whether a request in this state still waits for a person. */
 export const isWaiting = (status: CertRequestStatus): boolean =>
@@ -105,4 +105,14 @@ interface Validity {
 export const certStatusAt = ({ validNotAfter, revocationDate }: Validity, at: Date): CertStatus => {
   if (revocationDate) return 'REVOKED'
   return validNotAfter.getTime() < at.getTime() ? 'EXPIRED' : 'ACTIVE'
+}
+
+/** What the life cycle of a certificate depends on. */
+export interface CertificateState extends Validity {
+  readonly archived: boolean
+}
+
+/** Refuses the archiving of what is active (contract 4.4); a request is asked for its certificate, null while it has none. */
+export const mustBeArchivable = (certificate: CertificateState | null, at: Date): void => {
+  if (certificate && certStatusAt(certificate, at) === 'ACTIVE') throw new Failure('ACTIVE_CERTIFICATES_EXIST')
 }

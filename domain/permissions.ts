@@ -83,6 +83,8 @@ export const rights = {
   /** Naming a realm that only bounds a list. */
   ENTER_REALM: [[anyOf('REALM'), within]],
   UPDATE_REALM: [[onRealm('UPDATE')]],
+  /** Seeing what goes on in a realm as a whole. */
+  OVERSEE_REALM: [[onRealm('FULL_READ')]],
   CREATE_POLICY: [[onRealm('POLICIES_CREATE')]],
   READ_POLICY: [[onRealm('FULL_READ', 'POLICIES_READ'), anyOf('POLICY')]],
   UPDATE_POLICY: [[onPolicy('UPDATE')]],

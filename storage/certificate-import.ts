@@ -86,6 +86,8 @@ const certificateRow = (policy: Policy, { id, certRequestId, ...one }: Kept, sta
   ...certificateColumns(one.certificate, one.publicKeyHash),
   keyPairMode: 'PUBLIC_KEY' as const,
   imported: true,
+  // What was past its end when it came never expired here.
+  expiryRecorded: one.certificate.validNotAfter < stamp.createdDate,
 })
 
 interface Kept extends NewCertificate {

@@ -8,6 +8,7 @@ import { searchAttributes } from './messages.ts'
 import type { orderCertificates } from './order-certificates.ts'
 import type { checkProvider, prepareProvider } from './provider.ts'
 import type { reconcile } from './reconcile.ts'
+import type { recordExpiries } from './record-expiries.ts'
 import type { checkMailServer, sendMails } from './send-mails.ts'
 
 /** The start of one run. */
@@ -37,7 +38,7 @@ export const requestsNamed = 40
 
 /** What operators find a run by. */
 interface RunFacts {
-  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'PROVIDER' | 'RECONCILE' | 'MAIL'
+  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'PROVIDER' | 'RECONCILE' | 'MAIL' | 'EXPIRY'
   readonly realmId?: string | null | undefined
   readonly requests?: readonly LocatedRequest[]
   readonly state?: string | undefined
@@ -153,6 +154,15 @@ export const reconcileRun: Start<typeof reconcile> = {
   args: [],
   summary: 'start what a crash left behind',
   attributes: attributesOf({ kind: 'RECONCILE' }),
+}
+
+/** The run of the schedule that records which certificates expired. */
+export const expiryRun: Start<typeof recordExpiries> = {
+  workflow: 'recordExpiries',
+  id: 'expiry',
+  args: [],
+  summary: 'record which certificates expired',
+  attributes: attributesOf({ kind: 'EXPIRY' }),
 }
 
 /** A start as the client of Temporal takes it. */

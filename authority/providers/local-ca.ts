@@ -17,6 +17,7 @@ import { publicKeyHash } from '../../pki/keys/request-key.ts'
 import { encodeName } from '../../pki/names/name.ts'
 import { parseNameText } from '../../pki/names/name-text.ts'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
+import { record } from '../../storage/audit.ts'
 import { caColumns } from '../../storage/certificate-row.ts'
 import { caKeyUse } from '../../storage/key-uses.ts'
 import { Ca } from '../../storage/rows/ca.ts'
@@ -94,6 +95,7 @@ const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, pare
     certificateProviderId: plan.providerId,
     privateKeyId: sealPrivateKey(plan.em, plan.seal, { pkcs8: keys.privateKeyPkcs8, use }),
   })
+  record(plan.em, { type: 'ENTITY_CREATED', objectId: id, what: `CA record ${certificate.subjectDn} created` })
   return { row, key, certificate }
 }
 

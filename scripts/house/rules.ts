@@ -18,6 +18,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   worker: { of: ['domain', 'storage', 'workflows', 'activities'] },
   api: { of: ['domain', 'pki', 'storage', 'authority', 'workflows'], typesOf: ['activities'] },
   'scep-gateway': { of: ['domain', 'pki'] },
+  doctor: { of: ['domain', 'storage', 'authority', 'workflows', 'worker', 'api'] },
   embedded: { of: [] },
   test: { of: [], free: true },
   bench: { of: [], free: true },
@@ -63,11 +64,11 @@ export const libraries: readonly {
   readonly files?: RegExp
 }[] = [
   { library: /^(koa|koa-helmet|@koa\/)/, in: ['api', 'scep-gateway'] },
-  { library: /^@mikro-orm\//, in: ['storage'], typesIn: ['authority', 'activities', 'api', 'worker'] },
+  { library: /^@mikro-orm\//, in: ['storage'], typesIn: ['authority', 'activities', 'api', 'worker', 'doctor'] },
   { library: /^pg(\/|-|$)/, in: ['embedded', 'storage'] },
   { library: /^(pkijs|asn1js|pvutils)$/, in: ['pki'] },
   { library: /^(@noble\/|ipaddr\.js$)/, in: ['pki'] },
-  { library: /^nodemailer/, in: ['activities'] },
+  { library: /^nodemailer/, in: ['activities', 'doctor'] },
   { library: /^@temporalio\/workflow$/, in: ['workflows'] },
   { library: /^@temporalio\/(worker|activity)$/, in: ['worker', 'activities'] },
   { library: /^swagger-ui-dist/, in: ['api'] },

@@ -6,6 +6,13 @@ import type { Certificate } from '../rows/certificate.ts'
 /** The most events that are answered for one certificate, however often it was downloaded. */
 const maxEvents = 10_000
 
+/** So many events of a realm are its latest. */
+const latest = 20
+
+/** The latest events of a realm. */
+export const findLatestEvents = (em: EntityManager, realmId: string): Promise<AuditEvent[]> =>
+  em.find(AuditEvent, { realmId }, { orderBy: { id: 'desc' }, limit: latest })
+
 /** The newest events of a certificate and of its request; either condition has an index. */
 export const findCertificateEvents = (
   em: EntityManager,

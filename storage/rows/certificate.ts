@@ -45,6 +45,8 @@ const schema = defineEntity({
     revocationReason: p.enum(valuesOf(RevocationReason)).$type<RevocationReason>().nullable().onCreate(none),
     revocationDate: p.datetime(3).nullable().onCreate(none),
     imported: p.boolean().default(false),
+    /** Whether its expiry is in the audit log, or happened before it was imported (contract 4.3). */
+    expiryRecorded: p.boolean().default(false).hidden(),
     selfSigned: p.boolean().default(false),
     searchText: generatedText('certificate_text', ['subject_dn', 'subject_common_name', 'subject_alternative_names']),
     issuerKey: generatedKey('issuer_dn'),
@@ -52,7 +54,12 @@ const schema = defineEntity({
   uniques: [{ name: 'certificate_fingerprint', properties: ['fingerprint'] }],
   indexes: [
     { name: 'certificate_serial_number', properties: ['serialNumber'] },
-    { name: 'certificate_expiry', properties: ['realmId', 'archived', 'validNotAfter'] },
+    {
+      name: 'certificate_expiry',
+      // Beside the list of what expires soon it serves the statistics of a realm, which read no row.
+      expression:
+        'create index certificate_expiry on certificate (realm_id, archived, valid_not_after) include (revocation_date, revocation_reason, policy_id, issuer_key, cert_public_key_algorithm, imported, valid_not_before, created_date)',
+    },
     {
       name: 'certificate_newest',
       // The last columns tell the status, so that a search for one steps over the others within the index.
@@ -74,6 +81,11 @@ const schema = defineEntity({
       name: 'certificate_revoked',
       expression:
         'create index certificate_revoked on certificate (archived, revocation_reason, created_date desc, id) where revocation_date is not null',
+    },
+    {
+      name: 'certificate_expiring',
+      expression:
+        'create index certificate_expiring on certificate (valid_not_after) where not expiry_recorded and revocation_date is null',
     },
   ],
 })

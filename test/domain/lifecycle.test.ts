@@ -10,7 +10,10 @@ import {
   declined,
   initialStatus,
   isWaiting,
+  mustBeArchivable,
   requiredApprovals,
+  resent,
+  verified,
   type RequestState,
 } from '../../domain/lifecycle.ts'
 import { CertRequestStatus, valuesOf } from '../../domain/enums.ts'
@@ -66,6 +69,16 @@ test.each(valuesOf(CertRequestStatus))('a request in state %s can be declined on
   expect(outcome(() => declined(state({ status })))).toBe(isWaiting(status) ? 'DECLINED' : 'INVALID_STATE'),
 )
 
+test.each(valuesOf(CertRequestStatus))('the address of a request in state %s', status => {
+  const waits = status === 'REQUIRES_EMAIL_VERIFICATION'
+  const after = (members: Partial<RequestState>) => outcome(() => verified(state({ status, ...members })))
+  expect(after({ requiresManualApproval: true })).toBe(waits ? 'PENDING_APPROVAL' : 'INVALID_STATE')
+  expect(after({ requiresManualApproval: false })).toBe(waits ? 'APPROVED' : 'INVALID_STATE')
+  expect(after({ archived: true })).toBe('ENTITY_ARCHIVED')
+  expect(outcome(() => resent(state({ status })))).toBe(waits ? status : 'INVALID_STATE')
+  expect(outcome(() => resent(state({ status, archived: true })))).toBe('ENTITY_ARCHIVED')
+})
+
 test('an archived request cannot be declined', () =>
   expect(outcome(() => declined(state({ archived: true })))).toBe('ENTITY_ARCHIVED'))
 
@@ -109,6 +122,8 @@ const events = {
     mustBeOrderable(issueState(at))
     return succeeds && at.status === 'APPROVED' ? { status: issued } : {}
   },
+  VERIFY: (at: RequestState) => ({ status: verified(at) }),
+  RESEND: (at: RequestState) => ({ status: resent(at) }),
   ARCHIVE: () => ({ archived: true }),
   UNARCHIVE: () => ({ archived: false }),
 } as const satisfies Record<string, (at: RequestState, step: Step) => Change>
@@ -119,7 +134,12 @@ const twice = ['ALREADY_APPROVED_BY_PRINCIPAL', 'SELF_APPROVAL_NOT_ALLOWED'] as 
 
 /** The table of contract 4.1 and 4.2, written down once more: what each event may come to; absent: INVALID_STATE. */
 const table: Readonly<Record<CertRequestStatus, Partial<Record<Event, readonly Outcome[]>>>> = {
-  REQUIRES_EMAIL_VERIFICATION: { DECLINE: ['DECLINED'], ORDER: ['REQUIRES_EMAIL_VERIFICATION'] },
+  REQUIRES_EMAIL_VERIFICATION: {
+    VERIFY: ['PENDING_APPROVAL', 'APPROVED'],
+    RESEND: ['REQUIRES_EMAIL_VERIFICATION'],
+    DECLINE: ['DECLINED'],
+    ORDER: ['REQUIRES_EMAIL_VERIFICATION'],
+  },
   PENDING_APPROVAL: {
     APPROVE: ['PENDING_APPROVAL', 'APPROVED', ...twice],
     DECLINE: ['DECLINED'],
@@ -135,6 +155,21 @@ const expected = ({ status, archived }: RequestState, event: Event): readonly Ou
   return archived ? ['ENTITY_ARCHIVED'] : (table[status][event] ?? ['INVALID_STATE'])
 }
 
+/** What was visited: each event on each state, archived or not, with what came of it. */
+const visited = new Set<string>()
+const visitOf = (at: Pick<RequestState, 'status' | 'archived'>, event: Event, came: Outcome): string =>
+  `${at.status}${at.archived ? ', archived' : ''}: ${event} -> ${came}`
+
+/** Every row of the table, its refusals included. */
+const everyVisit = (): string[] =>
+  valuesOf(CertRequestStatus).flatMap(status =>
+    [false, true].flatMap(archived =>
+      (Object.keys(events) as Event[]).flatMap(event =>
+        expected(state({ status, archived }), event).map(came => visitOf({ status, archived }, event, came)),
+      ),
+    ),
+  )
+
 /** One step, held against the table: a refusal changes nothing. */
 const stepOn = (at: RequestState, step: Step): RequestState => {
   let next = at
@@ -143,6 +178,7 @@ const stepOn = (at: RequestState, step: Step): RequestState => {
     return next.status
   })
   expect(expected(at, step.event)).toContain(came)
+  visited.add(visitOf(at, step.event, came))
   return next
 }
 
@@ -151,6 +187,8 @@ const flags = fc.record({
   requiresManualApproval: fc.boolean(),
   dualControl: fc.boolean(),
   requesterMayApprove: fc.boolean(),
+  /** An import brings its request along, which is over. */
+  imported: fc.constantFrom(false, false, false, false, true),
 })
 type Flags = typeof flags extends fc.Arbitrary<infer F> ? F : never
 const steps = fc.array(
@@ -163,12 +201,12 @@ const steps = fc.array(
 )
 
 /** A walk from the creation, all states that it comes through. */
-const walk = ({ requiresEmailVerification, ...rest }: Flags, taken: readonly Step[]): RequestState[] => {
+const walk = ({ requiresEmailVerification, imported, ...rest }: Flags, taken: readonly Step[]): RequestState[] => {
   const manual = rest.requiresManualApproval
   const first = state({
     ...rest,
     dualControl: manual && rest.dualControl,
-    status: initialStatus({ requiresEmailVerification, requiresManualApproval: manual }),
+    status: imported ? 'ISSUED' : initialStatus({ requiresEmailVerification, requiresManualApproval: manual }),
   })
   const states = [first]
   for (const step of taken) states.push(stepOn(states.at(-1) ?? first, step))
@@ -177,22 +215,22 @@ const walk = ({ requiresEmailVerification, ...rest }: Flags, taken: readonly Ste
 
 const runs = { numRuns: 2000 }
 
-test('no walk leaves the table of the contract', () => {
-  const seen = new Set<CertRequestStatus>()
+test('no walk leaves the table of the contract, and together they come through all of it', () => {
+  visited.clear()
+  const begun = new Set<CertRequestStatus | undefined>()
   fc.assert(
-    fc.property(flags, steps, (given, taken) => {
-      for (const { status } of walk(given, taken)) seen.add(status)
-    }),
+    fc.property(flags, steps, (given, taken) => void begun.add(walk(given, taken)[0]?.status)),
     runs,
   )
-  expect([...seen].toSorted()).toEqual(valuesOf(CertRequestStatus).toSorted())
+  expect([...begun].toSorted()).toEqual(['APPROVED', 'ISSUED', 'PENDING_APPROVAL', 'REQUIRES_EMAIL_VERIFICATION'])
+  expect([...visited].toSorted()).toEqual(everyVisit().toSorted())
 })
 
 test('no walk approves without enough principals, none of them its creator where that is forbidden', () => {
   let approvals = 0
   fc.assert(
     fc.property(flags, steps, (given, taken) => {
-      for (const at of walk({ ...given, requiresManualApproval: true, requiresEmailVerification: false }, taken)) {
+      for (const at of walk({ ...given, imported: false, requiresManualApproval: true }, taken)) {
         const approvers = new Set(at.approverIds)
         if (at.dualControl || !at.requesterMayApprove) expect(approvers.has('creator')).toBe(false)
         if (at.status !== 'APPROVED' && at.status !== 'ISSUED') continue
@@ -206,7 +244,7 @@ test('no walk approves without enough principals, none of them its creator where
 })
 
 const mayFollow: Readonly<Record<CertRequestStatus, readonly CertRequestStatus[]>> = {
-  REQUIRES_EMAIL_VERIFICATION: ['DECLINED'],
+  REQUIRES_EMAIL_VERIFICATION: ['PENDING_APPROVAL', 'APPROVED', 'DECLINED'],
   PENDING_APPROVAL: ['APPROVED', 'DECLINED'],
   APPROVED: ['ISSUED'],
   DECLINED: [],
@@ -237,3 +275,15 @@ test('a certificate is active up to the very end of its validity', () => {
 
 test('a revoked certificate stays revoked when its validity ends', () =>
   expect(certStatusAt({ validNotAfter: at, revocationDate: at }, later)).toBe('REVOKED'))
+
+test.each<[string, object | null, boolean]>([
+  ['without a certificate', null, true],
+  ['with an active one', { validNotAfter: at }, false],
+  ['with an expired one', { validNotAfter: new Date(at.getTime() - 1) }, true],
+  ['with a revoked one', { validNotAfter: later, revocationDate: at }, true],
+  ['with one on hold', { validNotAfter: later, revocationDate: at, revocationReason: 'CERTIFICATE_HOLD' }, true],
+])('a request %s: %#', (...[, certificate, may]) => {
+  const archive = () => mustBeArchivable(certificate && { archived: false, validNotAfter: at, ...certificate }, at)
+  if (may) archive()
+  else expect(archive).toThrow(new Failure('ACTIVE_CERTIFICATES_EXIST'))
+})

@@ -239,6 +239,8 @@ const issued: readonly Row[] = [
   needing(enterRealm)('searchCertificates', { shows: certificates, body: { realmId: exampleIds.Realm } }),
   needing(enterRealm)('getCertificatesByRealmId', { shows: certificates }),
   needing(enterRealm)('getSoonExpiringCertificates', { shows: certificates, state: 'EXPIRES_SOON' }),
+  needing(realm('FULL_READ'))('getLatestAuditEvents'),
+  needing(realm('FULL_READ'))('getCertificateStatisticsForRealm'),
 ]
 
 /** Every call of contract 7.4 that is tried; those of operations that are not mounted wait for them. */

@@ -36,6 +36,7 @@ const known: ReadonlySet<string> = new Set([...Object.values(exampleIds), exampl
 const forms: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----\n/g, '<$1>'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<date>'],
+  [/^\d{4}-\d\d$/g, '<month>'],
   [/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>'],
   [/[0-9a-f]{20,64}/g, '<hex>'],
   [/[A-Za-z0-9+/]{40,}={0,2}/g, '<base64>'],

@@ -74,7 +74,7 @@ export const startService = async ({ services: own, withoutWorker = false }: Ser
     await connection.close()
   }
   const builtInCa = () => api.em().findOneOrFail(CertificateProvider, { name: 'Built-in CA' })
-  return { ...api, api, client, services, activities, builtInCa, startWorker, stop }
+  return { ...api, api, client, taskQueue, services, activities, builtInCa, startWorker, stop }
 }
 export type Service = Awaited<ReturnType<typeof startService>>
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Client, Connection, ScheduleOverlapPolicy } from '@temporalio/client'
 import { searchAttributes } from '../../workflows/messages.ts'
-import { installSchedules } from '../../worker/schedules.ts'
+import { installSchedules, recurring } from '../../worker/schedules.ts'
 import { registerSearchAttributes } from '../../worker/search-attributes.ts'
 import { until } from '../support/issuing.ts'
 import { stack } from '../support/stack.ts'
@@ -74,8 +74,17 @@ test('the schedule of the reconciler is made, and a second installation changes 
   await installSchedules(client, 'queue')
   const second = await describe(client)
   expect([second.spec, second.action, second.policies]).toEqual([first.spec, first.action, first.policies])
-  await until('the schedule is listed', async () => (await schedulesOf(client)).length > 0)
-  expect(await schedulesOf(client)).toEqual(['reconcile'])
+  await until('the schedule is listed', async () => (await schedulesOf(client)).length >= recurring.length)
+  expect((await schedulesOf(client)).toSorted()).toEqual(['expiry', 'reconcile'])
+})
+
+test('expiries are recorded four times an hour', async () => {
+  const client = await preparedServer()
+  await installSchedules(client, 'queue')
+  const { spec, action } = await client.schedule.getHandle('expiry').describe()
+  expect(spec.intervals).toMatchObject([{ every: 900_000 }])
+  expect(action).toMatchObject({ type: 'startWorkflow', workflowType: 'recordExpiries', taskQueue: 'queue' })
+  expect(action).toMatchObject({ workflowExecutionTimeout: 2_700_000 })
 })
 
 test('workers that start at the same time all install the schedule', async () => {

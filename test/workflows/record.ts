@@ -121,9 +121,12 @@ const openRig = (place: Place) =>
     prepareProvider: async () => undefined,
     checkProvider: async () => ({ result: true, errorMessage: null, durationMs: 3 }),
     startMissingRuns: async () => ({ started: 0 }),
+    recordExpiries: async () => ({ recorded: 1000, more: expiryChunks-- > 0 }),
   })
 /** How many items still wait after each decision. */
 let decisions = 1
+/** How many more chunks of expired certificates there are. */
+let expiryChunks = 2
 
 const folder = mkdtempSync(join(tmpdir(), 'certwright-record-'))
 const server = await startTemporal({
@@ -145,6 +148,7 @@ const recordAll = async (): Promise<void> => {
   await short(rig, 'prepareProvider', { workflowId: providerWorkflowId('prepare', id), args: [id] })
   await short(rig, 'checkProvider', { workflowId: providerWorkflowId('check', id), args: [id] })
   await short(rig, 'reconcile', { workflowId: 'reconcile', args: [] })
+  await short(rig, 'recordExpiries', { workflowId: 'expiry', args: [] })
   await rig.stop()
   await place.connection.close()
 }

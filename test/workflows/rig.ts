@@ -43,6 +43,7 @@ const names = [
   'sendMails',
   'sendTestMail',
   'settleMails',
+  'recordExpiries',
   'startMissingRuns',
 ] as const satisfies readonly (keyof Activities)[]
 

@@ -218,3 +218,14 @@ test('a definite refusal of an activity ends its run with the code', async () =>
     client.workflow.execute('prepareProvider', { workflowId, taskQueue, args: ['x'] }),
   ).rejects.toMatchObject({ cause: { cause: { type: 'INVALID_PROVIDER_CONFIGURATION' } } })
 })
+
+test('expiries are recorded chunk by chunk until there are no more', async () => {
+  let chunks = 3
+  const { client, taskQueue, of } = await start({
+    recordExpiries: async () => ({ recorded: chunks > 1 ? 1000 : 7, more: --chunks > 0 }),
+  })
+  const workflowId = `expiry-${randomUUID()}`
+  const handle = await client.workflow.start('recordExpiries', { workflowId, taskQueue, args: [] })
+  expect(await handle.result()).toEqual({ recorded: 2007 })
+  expect(of('recordExpiries')).toHaveLength(3)
+})

@@ -78,6 +78,7 @@ beforeAll(async () => {
     ...start,
   })
   await service.client.workflow.execute('reconcile', { workflowId: `reconcile-${provider.id}`, taskQueue })
+  await service.client.workflow.execute('recordExpiries', { workflowId: `expiry-${provider.id}`, taskQueue })
 
   const pkcs8 = Buffer.from(key.pemPrivateKey.replace(/-----.*?-----|\s/g, ''), 'base64')
   Object.assign(secrets, {
@@ -97,7 +98,15 @@ afterAll(() => service.stop())
 
 test('the histories of the whole life are there', () => {
   expect(new Set(kept.types)).toEqual(
-    new Set(['certRequest', 'issueCertificates', 'orderCertificates', 'checkProvider', 'prepareProvider', 'reconcile']),
+    new Set([
+      'certRequest',
+      'issueCertificates',
+      'orderCertificates',
+      'checkProvider',
+      'prepareProvider',
+      'reconcile',
+      'recordExpiries',
+    ]),
   )
   expect(kept.raw).toContain(certRequestWorkflowId(names.requestId))
   expect(kept.texts.some(text => text.includes(names.requestId))).toBe(true)

@@ -116,6 +116,7 @@ export const replaceOn = async (em: EntityManager, caller: Caller, replacement: 
         type: 'PERMISSIONS_UPDATED',
         objectId: principalId,
         realmId: place.REALM ?? null,
+        certificateId: place.CERTIFICATE ?? null,
         what: what(id),
       })
   })

@@ -1,0 +1,87 @@
+// The CAs of providers: whether each has one, and for how long it can issue what policies allow.
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
+import type { ValidFor } from '../../domain/enums.ts'
+import { validForByLength, validity } from '../../domain/validity.ts'
+import { Ca } from '../../storage/rows/ca.ts'
+import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { Policy } from '../../storage/rows/policy.ts'
+import { failed, ok, warning, type Check, type Finding } from '../check.ts'
+
+const warnDays = 90
+const dayMs = 86_400_000
+
+/** A CA with what it has to outlive. */
+export interface Lifetime {
+  readonly name: string
+  readonly end: Date
+  /** The longest period that a policy lets it issue; null: it issues to nobody. */
+  readonly longest: ValidFor | null
+}
+
+const renewAdvice = 'Make a provider with new CAs, and let the policies change to it.'
+
+const faultOf = ({ name, end, longest }: Lifetime, now: Date): Finding | undefined => {
+  const told = `${name} ends on ${end.toISOString()}`
+  if (end < now) return failed(`${told}: it has expired`, renewAdvice)
+  if (end.getTime() - now.getTime() < warnDays * dayMs) return warning(told, renewAdvice)
+  if (longest && validity(longest, now, 0).notAfter > end)
+    return warning(
+      `${told}, before a certificate of ${longest} that a policy allows`,
+      `${renewAdvice} Until then such requests are refused.`,
+    )
+  return undefined
+}
+
+/** What the lifetimes of CAs tell; the gravest faults come first. */
+export const lifetimeFinding = (cas: readonly Lifetime[], now: Date): Finding => {
+  const faults = cas.flatMap(ca => faultOf(ca, now) ?? [])
+  const grave = faults.filter(({ verdict }) => verdict === 'FAILED')
+  if (faults.length > 0)
+    return { ...(grave[0] ?? faults[0]!), text: [...new Set([...grave, ...faults])].map(({ text }) => text).join('; ') }
+  const [first] = cas.toSorted((one, other) => one.end.getTime() - other.end.getTime())
+  return ok(
+    first ? `${cas.length} CAs, the first to end is ${first.name} on ${first.end.toISOString()}` : 'no CA is there',
+  )
+}
+
+const longestOf = (policies: readonly Policy[]): ValidFor | null =>
+  validForByLength.findLast(period =>
+    policies.some(({ allowedValidForValues }) => allowedValidForValues.includes(period)),
+  ) ?? null
+
+const lifetimes = async (em: EntityManager): Promise<Lifetime[]> => {
+  const providers = await em.find(CertificateProvider, { archived: false })
+  const cas = await em.find(Ca, { archived: false, certificateProviderId: { $in: providers.map(({ id }) => id) } })
+  const policies = await em.find(Policy, { archived: false })
+  return cas.map(({ id, subjectDn, validNotAfter }) => {
+    const provider = providers.find(({ issuingCaId }) => issuingCaId === id)
+    const own = policies.filter(({ certificateProviderId }) => certificateProviderId === provider?.id)
+    return { name: subjectDn, end: validNotAfter, longest: provider ? longestOf(own) : null }
+  })
+}
+
+/** The checks of CAs; the freshness of CRLs belongs here once they are kept. */
+export const authorityChecks = (orm: MikroORM): readonly Check[] => [
+  {
+    name: 'providers',
+    after: 'migrations',
+    advice: 'Look at the log of the database.',
+    look: async () => {
+      const providers = await orm.em
+        .fork()
+        .find(CertificateProvider, { archived: false, certificateProviderType: 'LOCAL' })
+      const unready = providers.filter(({ issuingCaId }) => !issuingCaId).map(({ name }) => name)
+      if (unready.length === 0) return ok(`${providers.length} LOCAL providers have their CAs`)
+      return failed(
+        `without a CA: ${unready.join(', ')}`,
+        'Look in the Temporal UI at the runs with CertKind = "PROVIDER".',
+      )
+    },
+  },
+  {
+    name: 'CA lifetimes',
+    after: 'migrations',
+    advice: 'Look at the log of the database.',
+    look: async () => lifetimeFinding(await lifetimes(orm.em.fork()), new Date()),
+  },
+]

@@ -1,0 +1,64 @@
+// The doctor: looks at a whole installation with the environment of its processes, says what to do, and changes nothing.
+// `npm run doctor`, in production `node doctor/main.ts`; --json for programs. Ends with 0 when nothing failed, else with 1.
+import { Client, Connection } from '@temporalio/client'
+import { z } from 'zod'
+import { openStorage } from '../storage/orm.ts'
+import { Settings } from '../storage/settings.ts'
+import { temporalTls } from '../worker/temporal-tls.ts'
+import { examine, failed, type Result } from './check.ts'
+import { authorityChecks } from './checks/authorities.ts'
+import { clockChecks } from './checks/clocks.ts'
+import { databaseChecks } from './checks/database.ts'
+import { identityChecks } from './checks/identity.ts'
+import { keyChecks } from './checks/keys.ts'
+import { mailChecks } from './checks/mail.ts'
+import { scheduleChecks } from './checks/schedules.ts'
+import { temporalChecks } from './checks/temporal.ts'
+import { DoctorConfig } from './config.ts'
+import { isWell, toldInJson, toldInLines, without } from './report.ts'
+
+const seconds = 15
+
+const checksOf = async (config: DoctorConfig) => {
+  const orm = await openStorage({ url: config.DATABASE_URL, connections: 4 })
+  const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, TEMPORAL_TASK_QUEUE: taskQueue } = config
+  const connect = async (): Promise<Client> => {
+    const tls = (await temporalTls(config)) ?? null
+    return new Client({ connection: await Connection.connect({ address, tls, connectTimeout: '10s' }), namespace })
+  }
+  let connected: Promise<Client> | undefined
+  const place = { client: () => (connected ??= connect()), namespace, taskQueue }
+  return [
+    ...databaseChecks(orm),
+    ...temporalChecks(place),
+    ...scheduleChecks(place),
+    ...identityChecks(config),
+    ...mailChecks(new Settings(orm.em)),
+    ...authorityChecks(orm),
+    ...keyChecks(config, orm, place),
+    ...clockChecks(orm, place),
+  ]
+}
+
+const diagnose = async (): Promise<Result[]> => {
+  const parsed = DoctorConfig.safeParse(process.env)
+  if (parsed.success) return examine(await checksOf(parsed.data), seconds)
+  const text = z.prettifyError(parsed.error).replace(/\s+/g, ' ')
+  const advice = 'Run this with the environment of the worker: worker/config.ts lists it.'
+  return [{ check: 'configuration', ...failed(text, advice), durationMs: 0 }]
+}
+
+const passwordIn = (text: string | undefined): string[] => {
+  const { password = '' } = URL.parse(text ?? '') ?? {}
+  return [password, decodeURIComponent(password)]
+}
+const { DATABASE_URL, MIGRATION_DATABASE_URL, MASTER_KEYS, CA_MASTER_KEYS, PAYLOAD_KEYS } = process.env
+const keys = [MASTER_KEYS, CA_MASTER_KEYS, PAYLOAD_KEYS].flatMap(list =>
+  (list ?? '').split(',').map(key => key.slice(key.indexOf(':') + 1).trim()),
+)
+const secrets = [...keys, ...passwordIn(DATABASE_URL), ...passwordIn(MIGRATION_DATABASE_URL)]
+
+const results = await diagnose()
+const told = process.argv.includes('--json') ? toldInJson(results) : toldInLines(results)
+// What does not answer may hold a connection open: nothing is waited for.
+process.stdout.write(`${without(secrets)(told)}\n`, () => process.exit(isWell(results) ? 0 : 1))

@@ -1,0 +1,393 @@
+// Every kind of audit event (contract 11.1): each operation that is there writes its events, each once, in its transaction,
+// at their object, realm and certificate, in a sentence with the object's name and the principal's.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { operations } from '../../api/app.ts'
+import { exampleCertificatePem } from '../../api/kernel/examples.ts'
+import { AuditEventType } from '../../domain/audit.ts'
+import { valuesOf } from '../../domain/enums.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import type { Reply } from '../support/api.ts'
+import { newForeignKey, signForeign } from '../support/foreign-certificates.ts'
+import { importPem } from '../support/importing.ts'
+import { issueNew, until } from '../support/issuing.ts'
+import { makeProvider } from '../support/records.ts'
+import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
+
+let service: Service
+let scene: Scene
+let admin: Awaited<ReturnType<Service['user']>>
+
+beforeAll(async () => {
+  service = await startService()
+  scene = await makeScene(service, { requiresManualApproval: false })
+  admin = await service.user({ GLOBAL: ['ADMIN'] })
+})
+afterAll(() => service.stop())
+
+/** What an event is: `Kind`, the id of its object, and the sentence without its author. */
+interface Expected {
+  readonly type: AuditEventType
+  readonly objectId: string
+  readonly what: RegExp
+  readonly realmId?: string | null
+  readonly certificateId?: string
+  /** The service did it, not the caller. */
+  readonly byService?: true
+}
+
+const seen = new Set<string>()
+const newest = async (): Promise<number> =>
+  (await service.em().find(AuditEvent, {}, { orderBy: { id: 'desc' }, limit: 1 }))[0]?.id ?? 0
+
+const must = async (reply: Promise<Reply>): Promise<Reply['body']> => {
+  const { status, body } = await reply
+  expect([200, 201, 204]).toContain(status)
+  return body
+}
+
+const authorOf = ({ byService }: Expected, subject: string): string =>
+  byService ? 'the service' : `${subject}@example.com`
+
+/** Does something and holds all that was recorded meanwhile against what is expected, in any order. */
+const recording = async (act: () => Promise<readonly Expected[]>, subject = scene.owner.subject): Promise<void> => {
+  const before = await newest()
+  const expected = await act()
+  const events = await service.em().find(AuditEvent, { id: { $gt: before } })
+  const told = (one: { type: string; objectId: string }) => `${one.type} ${one.objectId}`
+  expect(events.map(({ eventType: type, objectId }) => told({ type, objectId })).toSorted()).toEqual(
+    expected.map(told).toSorted(),
+  )
+  for (const one of expected) {
+    const event = events.find(({ eventType, objectId }) => eventType === one.type && objectId === one.objectId)
+    expect(event).toMatchObject({
+      realmId: one.realmId === undefined ? scene.realmId : one.realmId,
+      certificateId: one.certificateId ?? null,
+      principalType: one.byService ? 'SYSTEM' : 'USER',
+    })
+    const author = ` by ${authorOf(one, subject)}`
+    expect(event?.eventDescription.endsWith(author)).toBe(true)
+    expect(event?.eventDescription.slice(0, -author.length)).toMatch(one.what)
+    seen.add(one.type)
+  }
+}
+
+const updated = (objectId: string, what: RegExp, members: Partial<Expected> = {}): Expected[] => [
+  { type: 'ENTITY_UPDATED', objectId, what, ...members },
+]
+const created = (objectId: string, what: RegExp, members: Partial<Expected> = {}): Expected[] => [
+  { type: 'ENTITY_CREATED', objectId, what, ...members },
+]
+
+test('a realm is created and updated', async () => {
+  const maker = await service.user({ GLOBAL: ['REALMS_CREATE'] })
+  await recording(async () => {
+    const { id } = await must(maker.post('/api/v1/realms', { name: 'Audited' }))
+    return created(id, /^Realm Audited created$/, { realmId: id })
+  }, maker.subject)
+  await recording(async () => {
+    await must(scene.owner.patch(`/api/v1/realms/${scene.realmId}`, { name: `Renamed ${scene.realmId}` }))
+    return updated(scene.realmId, /^Realm Renamed .* updated$/)
+  })
+})
+
+test('a policy is created and updated', async () => {
+  const { owner, realmId, policyId } = scene
+  const certificateProviderId = (await service.builtInCa()).id
+  await recording(async () => {
+    const body = {
+      realmId,
+      name: 'Audited',
+      certificateProviderId,
+      certificateProviderConfiguration: '{"templateSignerName":"CLIENT"}',
+    }
+    return created((await must(owner.post('/api/v1/policies', body))).id, /^Policy Audited created$/)
+  })
+  await recording(async () => {
+    await must(owner.patch(`/api/v1/policies/${policyId}`, { description: 'audited' }))
+    return updated(policyId, /^Policy .+ updated$/)
+  })
+})
+
+test('an end entity is created, by table as well, and gets an alias', async () => {
+  const { owner, realmId } = scene
+  let id = ''
+  await recording(async () => {
+    id = (await must(owner.post('/api/v1/end-entities', { realmId, commonName: 'audited-1' }))).id
+    return created(id, /^End entity audited-1 created$/)
+  })
+  await recording(async () => {
+    await must(owner.patch(`/api/v1/end-entities/${id}/alias`, { alias: 'first' }))
+    return updated(id, /^Alias of end entity audited-1 set to first$/)
+  })
+  await recording(async () => {
+    const { endEntities } = await must(
+      owner.post('/api/v1/end-entities/upload-csv', { realmId, csv: 'commonName\naudited-2\n' }),
+    )
+    return created(endEntities[0].id, /^End entity audited-2 created$/)
+  })
+})
+
+test('a provider is created with its CAs, updated, and its connection fails', async () => {
+  await recording(async () => {
+    const { id } = await must(
+      admin.post('/api/v1/certificate-providers', {
+        name: 'Audited',
+        certificateProviderType: 'LOCAL',
+        configuration: '{}',
+      }),
+    )
+    const cas = await until('the CAs are made', async () => {
+      const made = await service
+        .em()
+        .execute<{ id: string }[]>('select id from ca where certificate_provider_id = ?', [id])
+      return made.length === 2 && made
+    })
+    const ofCas = cas.flatMap(ca =>
+      created(ca.id, /^CA record CN=Audited (Root|Issuing) CA created$/, { realmId: null, byService: true }),
+    )
+    return [...created(id, /^Certificate provider Audited created$/, { realmId: null }), ...ofCas]
+  }, admin.subject)
+  const { id } = await makeProvider(service.em())
+  await recording(async () => {
+    await must(admin.patch(`/api/v1/certificate-providers/${id}`, { name: 'Unready' }))
+    return updated(id, /^Certificate provider Unready updated$/, { realmId: null })
+  }, admin.subject)
+  await recording(async () => {
+    await must(admin.post(`/api/v1/certificate-providers/${id}/check-connection`))
+    return [
+      {
+        type: 'CONNECTION_FAILED',
+        objectId: id,
+        realmId: null,
+        byService: true,
+        what: /^Connection of provider Unready failed when tried$/,
+      },
+    ]
+  }, admin.subject)
+})
+
+const requestMade = (objectId: string): Expected => ({
+  type: 'CERT_REQUEST_CREATED',
+  objectId,
+  what: /^Certificate request of .+ under policy .+ created$/,
+})
+const certificateOf = (certRequestId: string) => service.em().findOneOrFail(Certificate, { certRequestId })
+const issuedFor = async (certRequestId: string): Promise<Expected> => {
+  const { id } = await certificateOf(certRequestId)
+  return {
+    type: 'CERTIFICATE_ISSUED',
+    objectId: id,
+    certificateId: id,
+    byService: true,
+    what: new RegExp(`^Certificate CN=.+ issued for request ${certRequestId}$`),
+  }
+}
+const order = async (id: string, by = scene.owner): Promise<string> =>
+  (await must(by.post(`/api/v2/certificates/cert-requests/${id}`))).orderId
+const closed = (orderId: string, by = scene.owner) =>
+  until('the order is closed', async () => (await by.get(`/api/v2/orders/${orderId}`)).body.status !== 'RUNNING')
+const ordered = (objectId: string): Expected => ({
+  type: 'CERTIFICATE_ORDERED',
+  objectId,
+  what: /^Certificate of .+ ordered$/,
+})
+
+test('a request is created, alone and with others, issued and ordered', async () => {
+  let id = ''
+  await recording(async () => [requestMade((id = await scene.newRequest()))])
+  await recording(async () => {
+    const body = {
+      policyId: scene.policyId,
+      endEntityIds: [scene.endEntityId],
+      validFor: 'SIX_MONTHS',
+      keyGenParamsDto: { cryptoAlgorithm: 'EC' },
+    }
+    const { certRequests } = await must(scene.owner.post('/api/v1/cert-requests/multiple', body))
+    return [requestMade(certRequests[0].id)]
+  })
+  await recording(async () => {
+    await must(scene.owner.post(`/api/v1/certificates/cert-requests/${id}`))
+    return [await issuedFor(id)]
+  })
+  const another = await scene.newRequest()
+  await recording(async () => {
+    await closed(await order(another))
+    return [ordered(another), await issuedFor(another)]
+  })
+})
+
+test('a request is approved and declined, and its order fails or is canceled', async () => {
+  const strict = await makeScene(service, { requiresManualApproval: true })
+  const { realmId } = strict
+  const [one, other, third] = [await strict.newRequest(), await strict.newRequest(), await strict.newRequest()]
+  const decide = (id: string, verb: string) => must(strict.owner.patch(`/api/v1/cert-requests/${id}/${verb}`))
+  await recording(async () => {
+    await decide(one, 'approve')
+    return [{ type: 'CERT_REQUEST_APPROVED', objectId: one, realmId, what: /^Certificate request of .+ approved$/ }]
+  }, strict.owner.subject)
+  const orderId = await order(other, strict.owner)
+  await recording(async () => {
+    await decide(other, 'decline')
+    await closed(orderId, strict.owner)
+    return [
+      { type: 'CERT_REQUEST_DECLINED', objectId: other, realmId, what: /^Certificate request of .+ declined$/ },
+      {
+        type: 'ORDER_CANCELED',
+        objectId: other,
+        realmId,
+        what: /^Order .+ canceled for the certificate request of .+$/,
+      },
+    ]
+  }, strict.owner.subject)
+  await decide(third, 'approve')
+  await must(strict.owner.patch(`/api/v1/policies/${strict.policyId}`, { allowedKeyPairModes: ['PKCS10'] }))
+  await recording(async () => {
+    await closed(await order(third, strict.owner), strict.owner)
+    const what = /^Order .+ failed with KEY_PAIR_MODE_NOT_ALLOWED for the certificate request of .+, ended$/
+    return [
+      { ...ordered(third), realmId },
+      { type: 'ORDER_FAILED', objectId: third, realmId, byService: true, what },
+    ]
+  }, strict.owner.subject)
+})
+
+test('a certificate is imported with its request and end entity', async () => {
+  const importing = await makeScene(service, { certificateImportAllowed: true })
+  const { realmId } = importing
+  await recording(async () => {
+    const { body } = await importPem(importing, exampleCertificatePem)
+    const { id, certRequestId, endEntityId } = body.importedCertificates[0]
+    const of = { realmId, certificateId: id }
+    return [
+      { type: 'CERTIFICATE_IMPORTED', objectId: id, what: /^Certificate CN=web-02 under policy .+ imported$/, ...of },
+      {
+        type: 'CERT_REQUEST_CREATED',
+        objectId: certRequestId,
+        what: /^Certificate request of an imported certificate under policy .+ created$/,
+        ...of,
+      },
+      ...created(endEntityId, /^End entity web-02 of an import created$/, { realmId }),
+    ]
+  }, importing.owner.subject)
+})
+
+const downloads: readonly [string, AuditEventType, RegExp][] = [
+  ['download', 'CERTIFICATE_DOWNLOADED', /^Certificate CN=.+ downloaded$/],
+  ['download-chain?casFirst=true', 'CERTIFICATE_DOWNLOADED', /^Certificate CN=.+ downloaded$/],
+  ['download-private-key', 'PRIVATE_KEY_DOWNLOADED', /^Private key of certificate CN=.+ downloaded$/],
+  ['pkcs12', 'PKCS12_DOWNLOADED', /^PKCS#12 of certificate CN=.+ downloaded$/],
+]
+
+test('each download is recorded', async () => {
+  const { id } = await issueNew(scene)
+  const paths = Object.values(operations).map(({ path }) => path)
+  for (const [what, type, sentence] of downloads) {
+    const [suffix = ''] = what.split('?')
+    expect(paths).toContain(`/api/v1/certificates/:id/${suffix}`)
+    await recording(async () => {
+      await must(scene.owner.get(`/api/v1/certificates/${id}/${what}`))
+      return [{ type, objectId: id, certificateId: id, what: sentence }]
+    })
+  }
+})
+
+test('grants belong to who gets them, to the realm, and to the certificate that they are on', async () => {
+  const { id: principalId, subject } = await service.user()
+  const { id: certificateId, certRequestId } = await issueNew(scene)
+  const cases: readonly [string, string, string, Partial<Expected>][] = [
+    ['realms', 'realmPermissions', scene.realmId, {}],
+    ['policies', 'policyPermissions', scene.policyId, {}],
+    ['end-entities', 'endEntityPermissions', scene.endEntityId, {}],
+    ['cert-requests', 'certRequestPermissions', certRequestId, {}],
+    ['certificates', 'certificatePermissions', certificateId, { certificateId }],
+  ]
+  const permission = {
+    realms: 'FULL_READ',
+    policies: 'SIGN',
+    'end-entities': 'READ',
+    'cert-requests': 'READ',
+    certificates: 'READ',
+  }
+  for (const [path, member, id, members] of cases)
+    await recording(async () => {
+      const permissions = [permission[path as keyof typeof permission]]
+      const set = { principalId, principalType: 'USER', [member]: [{ id, permissions }] }
+      await must(admin.patch(`/api/v1/permissions/${path}`, set))
+      const what = new RegExp(`^Permissions of ${subject}@example.com on [a-z ]+ ${id} updated$`)
+      return [{ type: 'PERMISSIONS_UPDATED', objectId: principalId, what, ...members }]
+    }, admin.subject)
+  await recording(async () => {
+    await must(
+      admin.patch('/api/v1/permissions/global', { principalId, principalType: 'USER', permissions: ['USERS_READ'] }),
+    )
+    return [
+      { type: 'PERMISSIONS_UPDATED', objectId: principalId, realmId: null, what: /^Global permissions of .+ updated$/ },
+    ]
+  }, admin.subject)
+})
+
+test('a certificate expires', async () => {
+  const { id, subjectDn } = await issueNew(scene)
+  await service.em().nativeUpdate(Certificate, { id }, { validNotAfter: new Date('2026-01-02T03:04:05Z') })
+  await recording(async () => {
+    const workflowId = `expiry-${id}`
+    const { taskQueue } = service
+    await service.client.workflow.execute('recordExpiries', { workflowId, taskQueue, args: [] })
+    const what = new RegExp(`^Certificate ${subjectDn} expired on 2026-01-02T03:04:05.000Z, recorded$`)
+    return [{ type: 'CERTIFICATE_EXPIRED', objectId: id, certificateId: id, byService: true, what }]
+  })
+})
+
+test('an import that was past its end when it came does not expire here, another one does later', async () => {
+  const importing = await makeScene(service, { certificateImportAllowed: true })
+  const run = (name: string) =>
+    service.client.workflow.execute('recordExpiries', {
+      workflowId: `expiry-${name}-${importing.realmId}`,
+      taskQueue: service.taskQueue,
+      args: [],
+    })
+  await run('others')
+  const imported = async (notAfter: Date): Promise<string> => {
+    const validity = { notBefore: new Date('2025-01-01T00:00:00Z'), notAfter }
+    const pem = await signForeign(newForeignKey(), `import-${notAfter.getTime()}`, { validity })
+    return (await importPem(importing, pem)).body.importedCertificates[0].id
+  }
+  const past = await imported(new Date('2025-06-01T00:00:00Z'))
+  const later = await imported(new Date('2045-01-01T00:00:00Z'))
+  expect(await run('none')).toEqual({ recorded: 0 })
+  await service.em().nativeUpdate(Certificate, { id: later }, { validNotAfter: new Date('2025-06-01T00:00:00Z') })
+  expect(await run('one')).toEqual({ recorded: 1 })
+  expect(await service.em().count(AuditEvent, { eventType: 'CERTIFICATE_EXPIRED', objectId: [past, later] })).toBe(1)
+})
+
+/** The kinds whose operations are not there yet, each with one that will write it. */
+const notYet: Partial<Record<AuditEventType, string>> = {
+  CERT_REQUEST_EMAIL_VERIFIED: 'verifyCertificateRequestByEmail',
+  CERTIFICATE_HELD: 'revokeCertificate',
+  CERTIFICATE_RELEASED: 'revokeCertificate',
+  CERTIFICATE_REVOKED: 'revokeCertificate',
+  CERTIFICATE_MARKED_AS_REVOKED: 'markCertificatesAsRevoked',
+  CERTIFICATE_EMAILED: 'emailCertificate',
+  EXPIRY_REMINDER_SENT: 'emailCertificate',
+  ENTITY_ARCHIVED: 'archiveSingleEntity',
+  ENTITY_UNARCHIVED: 'archiveSingleEntity',
+  ENTITY_DELETED: 'deleteArchived',
+  SECRET_RESET: 'resetApiClientSecret',
+  PASSWORD_LOGIN_CHANGED: 'editPasswordLoginRoleToUser',
+  PASSWORD_CREATED: 'createNewEndEntityPassword',
+  PASSWORD_RESET: 'resetEndEntityPassword',
+  PASSWORD_DELETED: 'deleteEndEntityPassword',
+  PASSWORD_AUTHENTICATED: 'authorizeWithEEidAndPassword',
+  PASSWORD_REJECTED: 'authorizeWithEEidAndPassword',
+  PASSWORD_LOCKED: 'authorizeWithEEidAndPassword',
+  DATA_SIGNED: 'signData',
+  DATA_DECRYPTED: 'decryptData',
+  SIGNER_RENEWED: 'signDataScep',
+  CRL_ISSUED: 'downloadCrl',
+}
+
+test('every kind of the contract was tried, or waits for an operation that is not there', () => {
+  expect([...seen, ...Object.keys(notYet)].toSorted()).toEqual(valuesOf(AuditEventType).toSorted())
+  expect(Object.values(notYet).filter(operationId => operationId in operations)).toEqual([])
+})
