@@ -6,6 +6,7 @@ import { decisionActivities } from './decisions.ts'
 import { expiryActivities } from './expiry.ts'
 import { issueActivities } from './issue/activities.ts'
 import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
+import { noticeActivities } from './notices.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
 import { reconcileActivities } from './reconcile.ts'
@@ -21,6 +22,7 @@ export const activityGroups = (services: Services) => ({
     ...providerPreparations(services),
     ...reconcileActivities(services),
     ...expiryActivities(services),
+    ...noticeActivities(services),
     ...mailRecords(services),
     ...verificationActivities(services),
   },
@@ -58,6 +60,8 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   // Takes no input: it does what the records say.
   startMissingRuns: null,
   recordExpiries: null,
+  realmsToRemind: null,
+  remindRealm: null,
 }
 
 /** Makes the activities over these services, as the worker registers them. */

@@ -12,6 +12,7 @@ import { CertificateOrder, OrderItem } from './rows/certificate-order.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
+import { ExpiryNotice } from './rows/expiry-notice.ts'
 import { Mail, MailGroup } from './rows/mail.ts'
 import { MailingList } from './rows/mailing-list.ts'
 import { PermissionGrant } from './rows/permission-grant.ts'
@@ -33,6 +34,7 @@ const entities = [
   CertificateProvider,
   EndEntity,
   EndEntityPassword,
+  ExpiryNotice,
   Mail,
   MailGroup,
   MailingList,

@@ -1,6 +1,6 @@
 // The schedules of the service: made at every start, changed when they differ.
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type Client, type ScheduleOptions } from '@temporalio/client'
-import { expiryRun, reconcileRun, startOptions, type Start } from '../workflows/starts.ts'
+import { expiryRun, reconcileRun, reminderRun, startOptions, type Start } from '../workflows/starts.ts'
 
 /** A run that begins again and again. */
 export interface Recurring {
@@ -15,6 +15,7 @@ export const recurring: readonly Recurring[] = [
   { run: reconcileRun, everyMinutes: 1, atMostMinutes: 5 },
   // Four times within the hour of contract 4.3: a run that comes late, or after an outage, is still in time.
   { run: expiryRun, everyMinutes: 15, atMostMinutes: 45 },
+  { run: reminderRun, everyMinutes: 24 * 60, atMostMinutes: 12 * 60 },
 ]
 
 const scheduleOf = ({ run, everyMinutes, atMostMinutes }: Recurring, taskQueue: string): ScheduleOptions => ({
@@ -26,7 +27,7 @@ const scheduleOf = ({ run, everyMinutes, atMostMinutes }: Recurring, taskQueue: 
     ...startOptions(run, taskQueue),
     workflowExecutionTimeout: `${atMostMinutes} minutes`,
   },
-  policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '1 minute' },
+  policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: `${everyMinutes} minutes` },
 })
 
 const change =

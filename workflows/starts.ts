@@ -8,6 +8,7 @@ import { searchAttributes } from './messages.ts'
 import type { orderCertificates } from './order-certificates.ts'
 import type { checkProvider, prepareProvider } from './provider.ts'
 import type { reconcile } from './reconcile.ts'
+import type { remindOfExpiries } from './remind-of-expiries.ts'
 import type { recordExpiries } from './record-expiries.ts'
 import type { checkMailServer, sendMails } from './send-mails.ts'
 
@@ -162,6 +163,15 @@ export const expiryRun: Start<typeof recordExpiries> = {
   id: 'expiry',
   args: [],
   summary: 'record which certificates expired',
+  attributes: attributesOf({ kind: 'EXPIRY' }),
+}
+
+/** The run of the schedule that reminds of certificates which expire. */
+export const reminderRun: Start<typeof remindOfExpiries> = {
+  workflow: 'remindOfExpiries',
+  id: 'expiry-reminders',
+  args: [],
+  summary: 'remind of certificates that expire',
   attributes: attributesOf({ kind: 'EXPIRY' }),
 }
 

@@ -120,6 +120,8 @@ const openRig = (place: Place) =>
     recordVerification: async () => ({ status: 'PENDING_APPROVAL', orderId: null }),
     prepareProvider: async () => undefined,
     checkProvider: async () => ({ result: true, errorMessage: null, durationMs: 3 }),
+    realmsToRemind: async () => ['one', 'two', 'three'],
+    remindRealm: async () => ({ reminded: 2, more: false }),
     startMissingRuns: async () => ({ started: 0 }),
     recordExpiries: async () => ({ recorded: 1000, more: expiryChunks-- > 0 }),
   })
@@ -147,6 +149,7 @@ const recordAll = async (): Promise<void> => {
   const id = randomUUID()
   await short(rig, 'prepareProvider', { workflowId: providerWorkflowId('prepare', id), args: [id] })
   await short(rig, 'checkProvider', { workflowId: providerWorkflowId('check', id), args: [id] })
+  await short(rig, 'remindOfExpiries', { workflowId: 'expiry-reminders', args: [] })
   await short(rig, 'reconcile', { workflowId: 'reconcile', args: [] })
   await short(rig, 'recordExpiries', { workflowId: 'expiry', args: [] })
   await rig.stop()

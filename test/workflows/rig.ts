@@ -43,7 +43,9 @@ const names = [
   'sendMails',
   'sendTestMail',
   'settleMails',
+  'realmsToRemind',
   'recordExpiries',
+  'remindRealm',
   'startMissingRuns',
 ] as const satisfies readonly (keyof Activities)[]
 
