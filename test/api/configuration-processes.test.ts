@@ -15,22 +15,24 @@ let other: Api
 let worker: Settings
 let otherOrm: MikroORM
 
-/** A storage with its settings and listener, as each process has them. */
+/** A storage with its settings and listener, as each process has them; who stops it closes the storage. */
 const openProcess = async (url: string) => {
   const orm = await openStorage({ url, connections: 3 })
   const settings = new Settings(orm.em)
   let heard = false
   const listener = listenToChanges({ url, settings, warn: () => undefined, heard: () => void (heard = true) })
-  stops.push(() => listener.stop().then(() => orm.close()))
   await until('it listens', async () => heard)
-  return { orm, settings }
+  return { orm, settings, stop: () => listener.stop() }
 }
 
 beforeAll(async () => {
   changed = await startApi()
   const url = serviceUrlOf(changed.databaseUrl)
-  worker = (await openProcess(url)).settings
-  const { orm, settings } = await openProcess(url)
+  const first = await openProcess(url)
+  worker = first.settings
+  stops.push(first.stop, () => first.orm.close())
+  const { orm, settings, stop } = await openProcess(url)
+  stops.push(stop)
   otherOrm = orm
   other = await startApi({
     databaseName: `certwright_unused_${process.env['JEST_WORKER_ID']}`,
@@ -38,10 +40,9 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  for (const stop of stops) await stop().catch(() => undefined)
+  for (const stop of stops) await stop()
   await changed.stop()
-  // Its storage is closed already.
-  await other.stop().catch(() => undefined)
+  await other.stop()
 })
 
 test('a change acts within 10 s at all, and requests ask for no settings', async () => {
