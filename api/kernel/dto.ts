@@ -56,8 +56,11 @@ export const Base64Of = (kind: PemKind) =>
 /** A required String: trimmed, 1 to `max` characters, no control characters. */
 export const Text = (max = 255) => line(max).min(1)
 
-/** A String whose blanks may matter, such as a password: not trimmed, 0 to `max` characters, no control characters. */
-export const UntrimmedText = (max: number) => lineOf(z.string(), max)
+/** Texts of which the empty one is not null (contract 9.1). */
+export const meantWhenEmpty = z.registry<{ empty: true }>()
+
+/** A String that its reader trims, or not, such as a password: 0 to `max` characters, no control characters. */
+export const UntrimmedText = (max: number) => lineOf(z.string(), max).register(meantWhenEmpty, { empty: true })
 
 /** Texts that readers of their own judge and that are not kept as they are: whatever is in them is for those to refuse. */
 export const readByOthers = z.registry<{ reader: true }>()

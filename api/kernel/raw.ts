@@ -2,7 +2,7 @@
 // optional member means (contract 1.1, 1.2). Afterwards only as many faulty items are read as are told.
 import { z } from 'zod'
 import { isStorableText } from '../../storage/storable-text.ts'
-import { readByOthers } from './dto.ts'
+import { meantWhenEmpty, readByOthers } from './dto.ts'
 import { lengthOf, wireOf } from './schema.ts'
 
 /** The most faults that are told. */
@@ -60,7 +60,8 @@ class Look {
 
   #text(schema: z.ZodType, nullable: boolean, text: string): string | null {
     const isReadByOthers = readByOthers.get(schema) !== undefined
-    if (nullable && textTypes.has(schema.type) && (isReadByOthers ? text : text.trim()) === '') return null
+    const canBeAbsent = nullable && textTypes.has(schema.type) && !meantWhenEmpty.has(schema)
+    if (canBeAbsent && (isReadByOthers ? text : text.trim()) === '') return null
     if (isReadByOthers || isStorableText(text)) return text
     this.#fault(text.isWellFormed() ? 'must not hold control characters' : 'must be whole Unicode characters')
     return text

@@ -65,7 +65,8 @@ export const libraries: readonly {
 }[] = [
   { library: /^(koa|koa-helmet|@koa\/)/, in: ['api', 'scep-gateway'] },
   { library: /^@mikro-orm\//, in: ['storage'], typesIn: ['authority', 'activities', 'api', 'worker', 'doctor'] },
-  { library: /^pg(\/|-|$)/, in: ['embedded', 'storage'] },
+  // Waiting for notices of the database needs a connection of its own.
+  { library: /^pg(\/|-|$)/, in: ['embedded'], files: /^storage\/setting-changes\.ts$/ },
   { library: /^(pkijs|asn1js|pvutils)$/, in: ['pki'] },
   { library: /^(@noble\/|ipaddr\.js$)/, in: ['pki'] },
   { library: /^nodemailer/, in: ['activities', 'doctor'] },

@@ -64,7 +64,7 @@ describe('createNewMailingList', () => {
       400,
       'REQUEST_TOO_LARGE',
     ],
-  ])('refuses %s', async (_, given, status, apiError) => {
+  ])('refuses %s', async (...[, given, status, apiError]) => {
     expect(await answerOf(admin.post(path, await given()))).toEqual([status, apiError])
   })
 
@@ -114,7 +114,7 @@ describe('updateMailingList', () => {
     ['another version', { name: 'A', version: 7 }, 409, 'VERSION_CONFLICT'],
     ['no addresses', { emails: null }, 400, 'INVALID_REQUEST'],
     ['a text that is no address', { emails: ['x'] }, 400, 'VALIDATION_FAILED'],
-  ])('refuses %s', async (_, given, status, apiError) => {
+  ])('refuses %s', async (...[, given, status, apiError]) => {
     expect(await answerOf(admin.post(`${path}/${(await made()).id}`, given))).toEqual([status, apiError])
   })
 

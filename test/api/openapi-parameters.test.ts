@@ -62,7 +62,7 @@ describe('every parameter', () => {
     expect(disguised).toEqual([])
     const names = (type: string) => new Set(every.filter(({ schema }) => schema.type === type).map(({ name }) => name))
     expect(names('boolean')).toEqual(new Set(['omitArtifacts', 'casFirst', 'dryRun', 'archived']))
-    expect(names('integer')).toEqual(new Set(['page', 'size']))
+    expect(names('integer')).toEqual(new Set(['page', 'size', 'version']))
     expect(names('array')).toEqual(new Set(['ids', 'sort']))
   })
   test('that is an id says so', () => {

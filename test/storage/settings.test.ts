@@ -1,8 +1,11 @@
 // Stored settings, their defaults and how soon a change is seen.
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { openStorage } from '../../storage/orm.ts'
 import { Setting } from '../../storage/rows/setting.ts'
+import { settingSecretUse } from '../../storage/key-uses.ts'
+import { Seal } from '../../storage/seal.ts'
 import { Settings } from '../../storage/settings.ts'
 import { freshDatabase } from '../support/database.ts'
 
@@ -49,6 +52,48 @@ test('a stored null is the default', async () => {
 test.each(['many', '0', '301', '1.5', ''])('a stored number that cannot be used (%p) is the default', async value => {
   await store('issue.wait-seconds', value)
   expect(await settings.integer('issue.wait-seconds')).toBe(30)
+})
+
+test('a list is read as numbers, an empty one too, and what cannot be used is the default', async () => {
+  const present = new Settings(orm.em, { freshForMs: 0 })
+  for (const [value, numbers] of [
+    [null, [30, 14, 7, 1]],
+    ['60, 5', [60, 5]],
+    ['', []],
+    ['5,many', [30, 14, 7, 1]],
+    ['5,,7', [30, 14, 7, 1]],
+    ['0', [30, 14, 7, 1]],
+  ] as const) {
+    await store('notification.expiry-days', value)
+    expect([value, await present.list('notification.expiry-days')]).toEqual([value, numbers])
+  }
+})
+
+test('a secret is opened by the key that its name leads to, and by no other', async () => {
+  const seal = new Seal(new Map([['k', randomBytes(32)]]))
+  const present = new Settings(orm.em, { seal, freshForMs: 0 })
+  const em = orm.em.fork()
+  em.create(Setting, {
+    settingsKey: 'mail.password',
+    value: null,
+    sealed: seal.seal(Buffer.from('w'), settingSecretUse('mail.password')),
+  })
+  await em.flush()
+  expect(await present.secret('mail.password')).toBe('w')
+  expect(await present.text('mail.password')).toBe(null)
+  await expect(new Settings(orm.em).secret('mail.password')).rejects.toThrow('has no master keys')
+  await em.nativeUpdate(
+    Setting,
+    { settingsKey: 'mail.password' },
+    { sealed: seal.seal(Buffer.from('w'), settingSecretUse('custom.a')) },
+  )
+  await expect(present.secret('mail.password')).rejects.toThrow('sealed for another use')
+})
+
+test('defaults below the address of the service', async () => {
+  const present = new Settings(orm.em, { baseUrl: 'https://ca.example.org/' })
+  expect(await present.text('pki.base-url')).toBe('https://ca.example.org/pki')
+  expect(await present.text('verification.base-url')).toBe('https://ca.example.org/verify-email')
 })
 
 test('a change is seen once the values are 5 seconds old, and not before', async () => {

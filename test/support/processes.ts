@@ -83,7 +83,8 @@ export interface Answer {
   readonly body: any
 }
 
-const caller =
+/** How the administrators' client calls an API at this address. */
+export const callerOf =
   (baseUrl: string) =>
   async (method: string, path: string, body?: unknown): Promise<Answer> => {
     // A new token each time: the stories outlive the five minutes of one.
@@ -134,7 +135,7 @@ export const startProcesses = async (installed?: string) => {
     running,
     orm,
     started,
-    call: caller(started.addresses.baseUrl),
+    call: callerOf(started.addresses.baseUrl),
     startWorker: newWorker,
     startTemporal: async () => void (running.temporal = await startTemporal(settings.temporal)),
     startPostgres: async () => void (running.postgres = await startPostgres(settings.postgres)),

@@ -1,32 +1,23 @@
 // Changing settings (contract 9.1): all that one call names or none, judged together, one audit event a change.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../../domain/failure.ts'
-import { checkTogether, refuseSetting, settingValue } from '../../../domain/setting-rules.ts'
-import { definitionOf, isKnownSetting, type SettingDefinition } from '../../../domain/settings.ts'
+import { checkTogether, refuseSetting } from '../../../domain/setting-rules.ts'
+import { definitionOf, isKnownSetting } from '../../../domain/settings.ts'
 import { record } from '../../../storage/audit.ts'
 import { settingSecretUse } from '../../../storage/key-uses.ts'
 import { takeLock } from '../../../storage/lock.ts'
 import { Setting } from '../../../storage/rows/setting.ts'
 import type { Seal } from '../../../storage/seal.ts'
+import {
+  judged,
+  keptOf,
+  mustHaveVersion,
+  mustNotBeOfTheSystem,
+  settingUnder,
+  type Change,
+  type Wanted,
+} from './judgement.ts'
 import { followSystemSettings, mustFitTheSystem } from './system-settings.ts'
-
-/** What one setting is to become; an absent value stays, null brings the default back. */
-export interface Wanted {
-  readonly settingsKey: string
-  readonly value?: string | null | undefined
-  readonly version?: number | null | undefined
-  readonly description?: string | null
-  /** Where it stands in the body, as far as it is one of several: `configurations.3.` */
-  readonly place?: string
-}
-
-/** A wanted change with what is known and stored about its setting. */
-interface Change extends Wanted {
-  readonly definition: SettingDefinition
-  readonly row: Setting | undefined
-  /** As it is to be kept; undefined leaves the setting as it is. */
-  readonly kept: string | null | undefined
-}
 
 /** The settings that others are judged by, whether a call names them or not. */
 const relatives = [
@@ -36,80 +27,6 @@ const relatives = [
   'system.user-certificate-policy-id',
   'system.cmp-signer-policy-id',
 ]
-
-/** Looks at every item and refuses all together with the code of the first one at fault. */
-const forEach = <T extends Pick<Wanted, 'place'>, R>(items: readonly T[], look: (item: T) => R): R[] => {
-  const failures: Failure[] = []
-  const results: R[] = []
-  for (const item of items)
-    try {
-      results.push(look(item))
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error
-      const fields = error.fieldErrors.map(({ field, message }) => ({ field: (item.place ?? '') + field, message }))
-      failures.push(new Failure(error.code, error.message, fields))
-    }
-  const [first] = failures
-  if (!first) return results
-  const message = failures.map(one => one.message).join(' ')
-  throw new Failure(
-    first.code,
-    message.length > 1000 ? `${message.slice(0, 999)}…` : message,
-    failures.flatMap(one => one.fieldErrors),
-  )
-}
-
-const missing = (key: string): never => {
-  const message = `There is no setting ${key}: it is neither a known key nor stored.`
-  throw new Failure('CONFIGURATION_NOT_FOUND', message, [{ field: 'settingsKey', message: 'is not known' }])
-}
-
-const known = (key: string, row: Setting | undefined): SettingDefinition => {
-  const definition = definitionOf(key)
-  return definition && (row || isKnownSetting(key)) ? definition : missing(key)
-}
-
-/** The row of a setting and what is known about it; else CONFIGURATION_NOT_FOUND. */
-export const settingUnder = async (em: EntityManager, key: string) => {
-  const row = (await em.findOne(Setting, { settingsKey: key })) ?? undefined
-  return { row, definition: known(key, row) }
-}
-
-/** Compares the version that a caller states with that of the row; a setting without one has version 0. */
-export const mustHaveVersion = (key: string, stated: number | null | undefined, row: Setting | undefined): void => {
-  const version = row?.version ?? 0
-  if (stated == null || stated === version) return
-  const message = `The version of ${key} is ${version}, not ${stated}.`
-  throw new Failure('VERSION_CONFLICT', message, [{ field: 'version', message: `is ${version}` }])
-}
-
-/** The settings that the service needs cannot be without a value. */
-export const mustNotBeOfTheSystem = (key: string): void => {
-  if (!key.startsWith('system.')) return
-  const message = `The service itself needs ${key}: its value can be changed, not removed.`
-  throw new Failure('SYSTEM_ENTITY_PROTECTED', message, [{ field: 'settingsKey', message: 'cannot be removed' }])
-}
-
-const keptOf = ({ settingsKey, value }: Wanted, definition: SettingDefinition): string | null | undefined => {
-  if (value == null) return value
-  const kept = settingValue(settingsKey, value, definition)
-  return kept === null && definition.type === 'SECRET' ? undefined : kept
-}
-
-const isRemoval = ({ value, definition: { type } }: Change): boolean =>
-  value === null || (value?.trim() === '' && type === 'UUID')
-
-const judged = (wanted: readonly Wanted[], rows: ReadonlyMap<string, Setting>): Change[] => {
-  const changes = forEach(wanted, (one): Change => {
-    const row = rows.get(one.settingsKey)
-    return { ...one, row, definition: known(one.settingsKey, row), kept: undefined }
-  })
-  forEach(changes, one => {
-    mustHaveVersion(one.settingsKey, one.version, one.row)
-    if (isRemoval(one)) mustNotBeOfTheSystem(one.settingsKey)
-  })
-  return forEach(changes, one => ({ ...one, kept: keptOf(one, one.definition) }))
-}
 
 const isSame = ({ row, kept, definition, settingsKey }: Change, seal: Seal): boolean => {
   if (definition.type !== 'SECRET') return (row?.value ?? null) === kept
@@ -155,8 +72,14 @@ const mustNameEachOnce = (wanted: readonly Wanted[]): void => {
   throw new Failure('INVALID_REQUEST', `${keys[index]} is named twice.`, [{ field, message: 'is named twice' }])
 }
 
+interface Plan {
+  readonly changes: readonly Change[]
+  /** Those that are changed and those that they are judged by. */
+  readonly rows: Map<string, Setting>
+}
+
 /** Judges and stores changes within a transaction that holds the lock; answers the rows in the order of the changes. */
-const store = async (em: EntityManager, seal: Seal, changes: readonly Change[], rows: Map<string, Setting>) => {
+const store = async (em: EntityManager, seal: Seal, { changes, rows }: Plan) => {
   const stated = new Map(changes.flatMap(one => (one.kept === undefined ? [] : [[one.settingsKey, one.kept] as const])))
   const valueOf = (key: string) => (stated.has(key) ? stated.get(key) : rows.get(key)?.value) ?? null
   const altered = changes.filter(one => one.kept !== undefined && !isSame(one, seal))
@@ -180,7 +103,7 @@ export const changeSettings = (em: EntityManager, seal: Seal, wanted: readonly W
   mustNameEachOnce(wanted)
   return em.transactional(async inner => {
     const rows = await lockedRows(inner, wanted)
-    return store(inner, seal, judged(wanted, rows), rows)
+    return store(inner, seal, { changes: judged(wanted, rows), rows })
   })
 }
 
@@ -199,7 +122,7 @@ export const createSetting = (em: EntityManager, seal: Seal, wanted: Required<Om
         { field: 'settingsKey', message: 'is taken' },
       ])
     const kept = keptOf(wanted, definition) ?? refuseSetting(key, 'must have a value')
-    const [made] = await store(inner, seal, [{ ...wanted, definition, row: undefined, kept }], rows)
+    const [made] = await store(inner, seal, { changes: [{ ...wanted, definition, row: undefined, kept }], rows })
     return made
   })
 }

@@ -7,7 +7,7 @@ import type { Settings } from '../../../storage/settings.ts'
 import { Text } from '../../kernel/dto.ts'
 import { operation } from '../../kernel/operation.ts'
 import { Count } from '../../kernel/query.ts'
-import { changeSettings, createSetting, removeSetting, settingUnder } from './changes.ts'
+import { changeSettings, createSetting, removeSetting } from './changes.ts'
 import {
   CreateConfigurationRequestDto,
   CreateConfigurationResponseDto,
@@ -19,6 +19,7 @@ import {
   UpdateConfigurationRequestDto,
   UpdateConfigurationResponseDto,
 } from './dtos.ts'
+import { settingUnder } from './judgement.ts'
 
 /** The metadata of a setting of which only the default applies. */
 const unstored = {
