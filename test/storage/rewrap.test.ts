@@ -6,12 +6,13 @@ import { issueCertificate, parseCertificate } from '../../pki/certificate/certif
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { publicKeyHash } from '../../pki/keys/request-key.ts'
 import { caColumns, certificateColumns } from '../../storage/certificate-row.ts'
-import { caKeyUse, certificateKeyUse, passwordUse, providerSecretUse } from '../../storage/key-uses.ts'
+import { caKeyUse, certificateKeyUse, mailTokenUse, passwordUse, providerSecretUse } from '../../storage/key-uses.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { EndEntityPassword } from '../../storage/rows/end-entity-password.ts'
+import { Mail, MailGroup } from '../../storage/rows/mail.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { rewrapKeys } from '../../storage/rewrap.ts'
 import { Seal } from '../../storage/seal.ts'
@@ -107,7 +108,12 @@ test('after rewrapping, the new master key alone opens everything that is sealed
   await em.flush()
   const sealedSecrets = before.seal(Buffer.from('{}'), providerSecretUse(provider))
   await em.nativeUpdate(CertificateProvider, { id: provider.id }, { sealedSecrets })
-  expect(await rewrapKeys(orm.em, both)).toEqual({ wrapped: 4, refused: [] })
+  const mail = { id: randomUUID(), groupId: randomUUID() }
+  em.create(MailGroup, { id: mail.groupId, kind: 'VERIFICATION', facts: { count: 1, items: [] } })
+  const sealedToken = before.seal(Buffer.from('token'), mailTokenUse(mail))
+  em.create(Mail, { ...mail, address: 'x@example.org', status: 'QUEUED', sealedToken })
+  await em.flush()
+  expect(await rewrapKeys(orm.em, both)).toEqual({ wrapped: 5, refused: [] })
   expect(await rewrapKeys(orm.em, both)).toEqual({ wrapped: 0, refused: [] })
   expect(after.unseal(await sealedOf(caKey), useOfCa(caId))).toEqual(root.keys.privateKeyPkcs8)
   expect(after.unseal(await sealedOf(leafKey), useOfLeaf(leafId))).toEqual(leaf.keys.privateKeyPkcs8)
@@ -116,6 +122,8 @@ test('after rewrapping, the new master key alone opens everything that is sealed
   expect(after.unseal(sealed, passwordUse(names)).toString()).toBe('word')
   const row = await fresh.findOneOrFail(CertificateProvider, provider.id, { populate: ['sealedSecrets'] })
   expect(after.unseal(Buffer.from(row.sealedSecrets ?? []), providerSecretUse(provider)).toString()).toBe('{}')
+  const waiting = await fresh.findOneOrFail(Mail, mail.id)
+  expect(after.unseal(Buffer.from(waiting.sealedToken ?? []), mailTokenUse(mail)).toString()).toBe('token')
 })
 
 test('what has the old form is sealed for its use, and stays so when it is done again', async () => {

@@ -111,12 +111,13 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   const orm = await openStorage({ url: serviceUrlOf(databaseUrl) })
   const owner = await openStorage({ url: databaseUrl, connections: 5 })
   const address = stack.temporalAddress()
+  const seal = new Seal(new Map([['test', randomBytes(32)]]))
   const deps: Dependencies = {
     orm,
     temporal: connectTemporal({ address, namespace: 'default', taskQueue: 'certwright' }),
     authenticate: authenticateWith({ issuer: issuer.issuer, audiences: [], algorithms: ['ES256', 'RS256'] }),
-    settings: new Settings(orm.em, { freshForMs: 0 }),
-    seal: new Seal(new Map([['test', randomBytes(32)]])),
+    settings: new Settings(orm.em, { seal, freshForMs: 0 }),
+    seal,
     clock: () => new Date(),
     log: pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     baseUrl: 'http://localhost',
