@@ -34,7 +34,7 @@ const longest = 200
 
 /** Names come from outside: a line break or a control character in one must not begin a line, let alone a header. */
 const oneLine = (text: string): string => {
-  const plain = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ').trim()
+  const plain = text.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, ' ').trim()
   const letters = Array.from(plain)
   return letters.length > longest ? `${letters.slice(0, longest).join('')}…` : plain
 }

@@ -70,6 +70,8 @@ const isRefusalOfMail = ({ code, command, responseCode = 0 }: SmtpError): boolea
 export const troubleOf = (thrown: unknown): MailTrouble => {
   if (thrown instanceof MailTrouble) return thrown
   const error = thrown as SmtpError
+  // The client itself refuses to send a command with such an address.
+  if (error.code === 'EENVELOPE' && error.command === 'API') return hopeless('The address cannot be sent to by SMTP.')
   const sentence = sentences.find(([holds]) => holds(error))?.[1] ?? broken
   const { responseCode = 0 } = error
   const ofMail = isRefusalOfMail(error) && !repairable.has(responseCode)

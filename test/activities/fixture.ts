@@ -18,7 +18,14 @@ import type { Policy } from '../../storage/rows/policy.ts'
 import { Seal } from '../../storage/seal.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import { Settings } from '../../storage/settings.ts'
-import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
+import {
+  certRequestWorkflowId,
+  issueWorkflowId,
+  mailCheckWorkflowId,
+  mailWorkflowId,
+  orderWorkflowId,
+  providerWorkflowId,
+} from '../../workflows/ids.ts'
 import type { Start } from '../../workflows/starts.ts'
 import { freshDatabase } from '../support/database.ts'
 import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
@@ -49,9 +56,13 @@ export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 /** The run that an input names, as the workflows start it. */
 const runNamedBy = (input: unknown): string => {
-  const { certRequestId, providerId, orderId, runId } = Object(input) as Readonly<Record<string, string | undefined>>
+  const { certRequestId, providerId, orderId, runId, groupId, userId } = Object(input) as Readonly<
+    Record<string, string | undefined>
+  >
   if (certRequestId !== undefined) return certRequestWorkflowId(certRequestId)
   if (providerId !== undefined) return providerWorkflowId('prepare', providerId)
+  if (groupId !== undefined) return mailWorkflowId(groupId)
+  if (userId !== undefined) return mailCheckWorkflowId(userId)
   return orderId ?? runId ?? 'some-run'
 }
 

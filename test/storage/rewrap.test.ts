@@ -9,6 +9,7 @@ import { caColumns, certificateColumns } from '../../storage/certificate-row.ts'
 import {
   caKeyUse,
   certificateKeyUse,
+  mailTokenUse,
   passwordUse,
   providerSecretUse,
   settingSecretUse,
@@ -18,6 +19,7 @@ import { Ca } from '../../storage/rows/ca.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { EndEntityPassword } from '../../storage/rows/end-entity-password.ts'
+import { Mail, MailGroup } from '../../storage/rows/mail.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import { rewrapKeys } from '../../storage/rewrap.ts'
@@ -122,8 +124,12 @@ test('after rewrapping, the new master key alone opens everything that is sealed
     sealed: before.seal(Buffer.from('relay'), settingSecretUse(settingsKey)),
   })
   em.create(Setting, { settingsKey: 'mail.host', value: 'mx.example.org' })
+  const mail = { id: randomUUID(), groupId: randomUUID() }
+  em.create(MailGroup, { id: mail.groupId, kind: 'VERIFICATION', facts: { count: 1, items: [] } })
+  const sealedToken = before.seal(Buffer.from('token'), mailTokenUse(mail))
+  em.create(Mail, { ...mail, address: 'x@example.org', status: 'QUEUED', sealedToken })
   await em.flush()
-  expect(await rewrapKeys(orm.em, both)).toEqual({ wrapped: 5, refused: [] })
+  expect(await rewrapKeys(orm.em, both)).toEqual({ wrapped: 6, refused: [] })
   expect(await rewrapKeys(orm.em, both)).toEqual({ wrapped: 0, refused: [] })
   expect(after.unseal(await sealedOf(caKey), useOfCa(caId))).toEqual(root.keys.privateKeyPkcs8)
   expect(after.unseal(await sealedOf(leafKey), useOfLeaf(leafId))).toEqual(leaf.keys.privateKeyPkcs8)
@@ -134,6 +140,8 @@ test('after rewrapping, the new master key alone opens everything that is sealed
   expect(after.unseal(Buffer.from(row.sealedSecrets ?? []), providerSecretUse(provider)).toString()).toBe('{}')
   expect(await new Settings(orm.em, { seal: after }).secret(settingsKey)).toBe('relay')
   expect(await new Settings(orm.em, { seal: after }).secret('mail.username')).toBe(null)
+  const waiting = await fresh.findOneOrFail(Mail, mail.id)
+  expect(after.unseal(Buffer.from(waiting.sealedToken ?? []), mailTokenUse(mail)).toString()).toBe('token')
 })
 
 test('what has the old form is sealed for its use, and stays so when it is done again', async () => {

@@ -8,6 +8,7 @@ import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
+import { MailingList } from '../../storage/rows/mailing-list.ts'
 import { Policy } from '../../storage/rows/policy.ts'
 import { Realm } from '../../storage/rows/realm.ts'
 
@@ -18,6 +19,14 @@ export const makeRealm = async (em: EntityManager, members: { name?: string; arc
   const realm = em.create(Realm, { name: unique('Realm'), ...members })
   await em.flush()
   return realm
+}
+
+/** Links a mailing list of these addresses to a realm. */
+export const linkMailingList = async (em: EntityManager, realmId: string, emails: string[], archived = false) => {
+  const list = em.create(MailingList, { name: unique('List'), emails, archived })
+  await em.flush()
+  await em.nativeUpdate(Realm, { id: realmId }, { mailingListId: list.id })
+  return list
 }
 
 /** A LOCAL provider without keys. */

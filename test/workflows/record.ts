@@ -11,7 +11,14 @@ import { temporalCli } from '../../embedded/setup-record.ts'
 import { startTemporal } from '../../embedded/servers/temporal.ts'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import { bundleWorkflows } from '../../worker/worker.ts'
-import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
+import {
+  certRequestWorkflowId,
+  issueWorkflowId,
+  mailCheckWorkflowId,
+  mailWorkflowId,
+  orderWorkflowId,
+  providerWorkflowId,
+} from '../../workflows/ids.ts'
 import { approve, decline, requestsChanged, verifyEmail } from '../../workflows/messages.ts'
 import { historyToText } from './history-json.ts'
 import { pendingState, person, serverAt, startRig, told, until, type Place, type Rig } from './rig.ts'
@@ -124,11 +131,18 @@ const openRig = (place: Place) =>
     remindRealm: async () => ({ reminded: 2, more: false }),
     startMissingRuns: async () => ({ started: 0 }),
     recordExpiries: async () => ({ recorded: 1000, more: expiryChunks-- > 0 }),
+    openMails: async () => ({ queuedDate: new Date().toISOString(), gathering: looks-- > 0 }),
+    sendMails: async ({ after }) => ({ last: after === null ? randomUUID() : null, over: false }),
+    settleMails: async () => ({ queued: queued--, sent: 1, failed: 0 }),
+    sendTestMail: async () => ({ problem: 'The mail server refused the login (535).' }),
   })
 /** How many items still wait after each decision. */
 let decisions = 1
 /** How many more chunks of expired certificates there are. */
 let expiryChunks = 2
+/** How often mails still gather, and how many are still queued after each pass. */
+let looks = 1
+let queued = 1
 
 const folder = mkdtempSync(join(tmpdir(), 'certwright-record-'))
 const server = await startTemporal({
@@ -150,6 +164,9 @@ const recordAll = async (): Promise<void> => {
   await short(rig, 'prepareProvider', { workflowId: providerWorkflowId('prepare', id), args: [id] })
   await short(rig, 'checkProvider', { workflowId: providerWorkflowId('check', id), args: [id] })
   await short(rig, 'remindOfExpiries', { workflowId: 'expiry-reminders', args: [] })
+  await short(rig, 'checkMailServer', { workflowId: mailCheckWorkflowId(id), args: [id] })
+  // A batch that is through at the second look, a pass that leaves a mail, and one that sends it.
+  await short(rig, 'sendMails', { workflowId: mailWorkflowId(id), args: [id] })
   await short(rig, 'reconcile', { workflowId: 'reconcile', args: [] })
   await short(rig, 'recordExpiries', { workflowId: 'expiry', args: [] })
   await rig.stop()
