@@ -1,12 +1,14 @@
 // All activities, in the groups by which workflows call them: what each group may cost and how often it is tried stands
 // in workflows/activities.ts.
-import { certRequestWorkflowId, providerWorkflowId } from '../workflows/ids.ts'
+import { certRequestWorkflowId, crlWorkflowId, providerWorkflowId } from '../workflows/ids.ts'
 import { withBoundary, type RunsOf } from './boundary.ts'
+import { crlActivities, crlRecords } from './crl.ts'
 import { decisionActivities } from './decisions.ts'
 import { issueActivities } from './issue/activities.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
 import { reconcileActivities } from './reconcile.ts'
+import { revocationActivities, revocationRecords } from './revocation.ts'
 import type { Services } from './services.ts'
 
 /** The activities over these services, by group. */
@@ -17,9 +19,11 @@ export const activityGroups = (services: Services) => ({
     ...orderActivities(services),
     ...providerPreparations(services),
     ...reconcileActivities(services),
+    ...revocationRecords(services),
+    ...crlRecords(services),
   },
   /** Making keys, signing and storing. */
-  signing: issueActivities(services),
+  signing: { ...issueActivities(services), ...revocationActivities(services), ...crlActivities(services) },
   /** Questions to the outside. */
   probes: providerChecks(services),
 })
@@ -41,8 +45,14 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   issueDecided: ({ orderId }) => orderId,
   prepareProvider: ({ providerId }) => providerWorkflowId('prepare', providerId),
   checkProvider: ({ providerId }) => providerWorkflowId('check', providerId),
-  // Takes no input: it does what the records say.
+  beginRevocation: ({ revocationId }) => revocationId,
+  revokePart: ({ revocationId }) => revocationId,
+  closeRevocation: ({ revocationId }) => revocationId,
+  publishRevocation: ({ revocationId }) => revocationId,
+  issueCrl: ({ caId }) => crlWorkflowId(caId),
+  // These take no input: they do what the records say.
   startMissingRuns: null,
+  startDueCrls: null,
 }
 
 /** Makes the activities over these services, as the worker registers them. */

@@ -1,8 +1,14 @@
 // Starting what the records ask for and nobody runs.
 import pLimit from 'p-limit'
 import { kindOf } from '../authority/providers/kinds.ts'
-import { claimedRequests, providersWithoutCa, runningOrders, waitingRequests } from '../storage/missing-runs.ts'
-import { certRequestRun, issueRun, orderRun, prepareProviderRun, type Start } from '../workflows/starts.ts'
+import {
+  claimedRequests,
+  openRevocations,
+  providersWithoutCa,
+  runningOrders,
+  waitingRequests,
+} from '../storage/missing-runs.ts'
+import { certRequestRun, issueRun, orderRun, prepareProviderRun, revokeRun, type Start } from '../workflows/starts.ts'
 import type { Services } from './services.ts'
 
 /** Younger rows are left alone: their own call is about to start the run. */
@@ -19,7 +25,8 @@ const missingRuns = async ({ orm, settings, clock }: Services): Promise<Start[]>
   const orders = (await runningOrders(em, before)).map(orderRun)
   const waiting = (await waitingRequests(em, before)).map(request => certRequestRun(request, waitDays))
   const unprepared = (await providersWithoutCa(em, before)).filter(row => kindOf(row).lacksPreparation(row))
-  return [...claimed, ...orders, ...waiting, ...unprepared.map(({ id }) => prepareProviderRun(id))]
+  const revocations = (await openRevocations(em, before)).map(revokeRun)
+  return [...claimed, ...orders, ...waiting, ...revocations, ...unprepared.map(({ id }) => prepareProviderRun(id))]
 }
 
 /** Finding and starting the runs that a crash left behind. */

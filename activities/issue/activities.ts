@@ -1,7 +1,7 @@
 // What the issuing workflows call: a chunk of requests issued, with heartbeats while it works.
-import { Context } from '@temporalio/activity'
 import { countRunning, readyItems } from '../../storage/order-items.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
+import { beating } from '../beating.ts'
 import { issueChunk, type IssueRun } from './chunk.ts'
 import type { Services } from '../services.ts'
 
@@ -10,22 +10,6 @@ export interface Progress {
   readonly issued: number
   /** Items (of the part, or of the whole order) that still wait for a decision. */
   readonly waiting: number
-}
-
-const beatEveryMs = 10_000
-
-/** Heartbeats while it works, so that a dead worker is noticed within a minute; a cancelled one stops at the next beat. */
-const beating = async <T>(work: (beat: () => void) => Promise<T>): Promise<T> => {
-  const { heartbeat, cancellationSignal } = Context.current()
-  const timer = setInterval(() => heartbeat(), beatEveryMs)
-  try {
-    return await work(() => {
-      heartbeat()
-      cancellationSignal.throwIfAborted()
-    })
-  } finally {
-    clearInterval(timer)
-  }
 }
 
 const issuedOf = (outcomes: readonly ItemOutcome[]): number =>
