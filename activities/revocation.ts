@@ -104,7 +104,11 @@ const judgeAll = async (em: EntityManager, { services, revocation }: Case, rows:
       if (!allowed.has(certificate)) throw new Failure('ACCESS_DENIED')
       const provider = providers.get(certificate.id)
       const { reason } = revocation
-      return { certificate, provider, revoked: judgeRevocation(certificate, { provider, reason, now: services.clock() }) }
+      return {
+        certificate,
+        provider,
+        revoked: judgeRevocation(certificate, { provider, reason, now: services.clock() }),
+      }
     } catch (error) {
       return { certificate, provider: undefined, refusal: reasonOf(error) }
     }
@@ -134,7 +138,10 @@ const store = async (
   { part, refused }: { part: RevocationPart; refused: Ends },
 ): Promise<void> => {
   const open = await openItems(em, part.revocationId, { ...part, locked: true })
-  const rows = await lockRevocable(em, open.filter(id => !refused.has(id)))
+  const rows = await lockRevocable(
+    em,
+    open.filter(id => !refused.has(id)),
+  )
   const judged = await judgeAll(em, one, rows)
   const changes = judged.filter((row): row is Change & Judged => 'revoked' in row)
   await storeRevoked(em, changes, one.services.clock())

@@ -92,7 +92,10 @@ export interface MadeElsewhere {
 /** The same for a revocation that was made elsewhere, which is neither a hold nor a release. */
 export const markedAsRevoked = (state: RevocationState, { reason, date }: MadeElsewhere, now: Date): Revoked => {
   if (wishOf(reason) !== 'REVOKE')
-    throw new Failure('INVALID_REVOCATION_REASON', 'A hold and its release are no revocations that were made elsewhere.')
+    throw new Failure(
+      'INVALID_REVOCATION_REASON',
+      'A hold and its release are no revocations that were made elsewhere.',
+    )
   const change = revoked(state, reason, now)
   if (date) mustBeWithin(date, state, now)
   const kept = state.revocationDate ?? date ?? now

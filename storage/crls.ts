@@ -23,6 +23,10 @@ export const latestCrlFacts = (em: EntityManager, caId: string): Promise<CrlFact
 export const latestCrl = (em: EntityManager, caId: string): Promise<Crl | null> =>
   em.findOne(Crl, { caId }, { orderBy: { number: 'desc' } })
 
+/** The octets of one list of a CA; null when it is not kept any more. */
+export const crlOctets = async (em: EntityManager, caId: string, number: number): Promise<Buffer | null> =>
+  (await em.findOne(Crl, { caId, number }, { fields: ['der'], disableIdentityMap: true }))?.der ?? null
+
 /** The CAs with a key of ours whose list is missing, past half of its validity, or has something yet to tell. */
 export const dueCas = async (em: EntityManager, now: Date, caId: string | null = null): Promise<string[]> => {
   const rows = await em.execute<{ id: string }[]>(

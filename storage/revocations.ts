@@ -161,6 +161,15 @@ export const endRevocationItems = async (
   )
 }
 
+/** What became of each certificate of a revocation. */
+export const findRevocationEnds = async (
+  em: EntityManager,
+  revocationId: string,
+): Promise<ReadonlyMap<string, Pick<RevocationItem, 'status' | 'failureCode' | 'failureMessage'>>> => {
+  const items = await em.fork().find(RevocationItem, { revocationId })
+  return new Map(items.map(item => [item.certificateId, item]))
+}
+
 /** What becomes of a certificate that is locked. */
 export interface Change {
   readonly certificate: RevocableCertificate
@@ -174,7 +183,10 @@ const verbs: Readonly<Record<Revoked['event'], string>> = {
   CERTIFICATE_MARKED_AS_REVOKED: 'marked as revoked',
 }
 
-const factOf = ({ certificate: { id, realmId, subjectDn, serialNumber }, revoked: { event, reason } }: Change): Fact => ({
+const factOf = ({
+  certificate: { id, realmId, subjectDn, serialNumber },
+  revoked: { event, reason },
+}: Change): Fact => ({
   type: event,
   objectId: id,
   realmId,
@@ -188,7 +200,7 @@ export const storeRevoked = async (em: EntityManager, changes: readonly Change[]
   const rows = changes.map(({ certificate: { id }, revoked: { reason, date } }) => ({ id, reason, date }))
   await em.execute(
     `update certificate c set revocation_reason = e.reason, revocation_date = e.date, revocation_crl_number = null,
-            crl_pending = not imported and exists (select 1 from ca where ca.id = issuer_ca_id and private_key_id is not null),
+            crl_pending = not c.imported and exists (select from ca where ca.id = c.issuer_ca_id and ca.private_key_id is not null),
             version = version + 1, last_modified_by = ?, last_modified_by_type = ?, last_modified_date = ?
        from jsonb_to_recordset(?::jsonb) as e(id uuid, reason text, date timestamptz) where c.id = e.id`,
     [lastModifiedBy, lastModifiedByType, now, JSON.stringify(rows)],

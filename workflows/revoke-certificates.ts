@@ -12,7 +12,8 @@ const longestPauseSeconds = 30
 type Count = Awaited<ReturnType<typeof records.closeRevocation>>
 
 const describe = ({ revoked, refused, unlisted, crlNumber }: Count): string => {
-  const told = unlisted > 0 ? `${unlisted} not in a CRL yet` : crlNumber === null ? 'no CRL of ours' : `in CRL number ${crlNumber}`
+  const told =
+    unlisted > 0 ? `${unlisted} not in a CRL yet` : crlNumber === null ? 'no CRL of ours' : `in CRL number ${crlNumber}`
   return `${revoked} confirmed by the CA, ${refused} refused; ${revoked > 0 ? told : 'nothing to tell'}`
 }
 

@@ -11,8 +11,15 @@ import { temporalCli } from '../../embedded/setup-record.ts'
 import { startTemporal } from '../../embedded/servers/temporal.ts'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import { bundleWorkflows } from '../../worker/worker.ts'
-import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
-import { approve, decline, requestsChanged } from '../../workflows/messages.ts'
+import {
+  certRequestWorkflowId,
+  crlWorkflowId,
+  issueWorkflowId,
+  orderWorkflowId,
+  providerWorkflowId,
+  revokeWorkflowId,
+} from '../../workflows/ids.ts'
+import { approve, confirmed, decline, requestsChanged } from '../../workflows/messages.ts'
 import { historyToText } from './history-json.ts'
 import { pendingState, person, serverAt, startRig, told, until, type Place, type Rig } from './rig.ts'
 
@@ -85,6 +92,17 @@ const issue = async (rig: Rig): Promise<void> => {
   await keep(rig, handle, 'issueCertificates.chunks')
 }
 
+/** Three parts; whoever waits is told before the list has followed. */
+const revocation = async (rig: Rig): Promise<void> => {
+  const workflowId = revokeWorkflowId(randomUUID())
+  const options = { workflowId, taskQueue: rig.taskQueue, args: [workflowId] }
+  const handle = await rig.client.workflow.start('revokeCertificates', options)
+  await handle.executeUpdate(confirmed)
+  await keep(rig, handle, 'revokeCertificates.confirmed')
+  await handle.result()
+  await keep(rig, handle, 'revokeCertificates.listed')
+}
+
 const short = async (rig: Rig, type: string, { workflowId, args }: { workflowId: string; args: string[] }) => {
   const options = { workflowId, taskQueue: rig.taskQueue, args }
   const handle = await rig.client.workflow.start(type, options)
@@ -109,9 +127,16 @@ const openRig = (place: Place) =>
     prepareProvider: async () => undefined,
     checkProvider: async () => ({ result: true, errorMessage: null, durationMs: 3 }),
     startMissingRuns: async () => ({ started: 0 }),
+    beginRevocation: async () => ({ itemCount: 600 }),
+    revokePart: async ({ from, to }) => ({ ...unlisted, revoked: to - from + 1 }),
+    closeRevocation: async () => unlisted,
+    publishRevocation: async () => ({ ...unlisted, unlisted: looks-- }),
+    issueCrl: async () => ({ number: 7, entries: 600, nextUpdate: inOneDay(), due: lists-- > 0 }),
+    startDueCrls: async () => ({ started: 0 }),
   })
-/** How many items still wait after each decision. */
-let decisions = 1
+/** How many items still wait after each decision, how often a list has yet to follow, and another is due. */
+let [decisions, looks, lists] = [1, 1, 1]
+const unlisted = { revoked: 600, refused: 0, unlisted: 600, crlNumber: null }
 
 const folder = mkdtempSync(join(tmpdir(), 'certwright-record-'))
 const server = await startTemporal({
@@ -132,6 +157,9 @@ const recordAll = async (): Promise<void> => {
   await short(rig, 'prepareProvider', { workflowId: providerWorkflowId('prepare', id), args: [id] })
   await short(rig, 'checkProvider', { workflowId: providerWorkflowId('check', id), args: [id] })
   await short(rig, 'reconcile', { workflowId: 'reconcile', args: [] })
+  await revocation(rig)
+  await short(rig, 'issueCrl', { workflowId: crlWorkflowId(id), args: [id] })
+  await short(rig, 'renewCrls', { workflowId: 'renew-crls', args: [] })
   await rig.stop()
   await place.connection.close()
 }

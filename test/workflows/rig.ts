@@ -30,13 +30,19 @@ const missing = (name: string) => async () => {
 
 const names = [
   'beginOrder',
+  'beginRevocation',
   'checkProvider',
   'closeOrder',
+  'closeRevocation',
   'issueChunk',
+  'issueCrl',
   'issueDecided',
   'issueOrderItems',
   'prepareProvider',
+  'publishRevocation',
   'recordDecision',
+  'revokePart',
+  'startDueCrls',
   'startMissingRuns',
 ] as const satisfies readonly (keyof Activities)[]
 
