@@ -1,4 +1,4 @@
-// Work that says that it lives.
+// Heartbeats of long activities.
 import { Context } from '@temporalio/activity'
 
 const beatEveryMs = 10_000

@@ -1,7 +1,14 @@
 // All activities, in the groups by which workflows call them: what each group may cost and how often it is tried stands
 // in workflows/activities.ts.
-import { certRequestWorkflowId, mailCheckWorkflowId, mailWorkflowId, providerWorkflowId } from '../workflows/ids.ts'
+import {
+  certRequestWorkflowId,
+  crlWorkflowId,
+  mailCheckWorkflowId,
+  mailWorkflowId,
+  providerWorkflowId,
+} from '../workflows/ids.ts'
 import { withBoundary, type RunsOf } from './boundary.ts'
+import { crlActivities, crlRecords } from './crl.ts'
 import { decisionActivities } from './decisions.ts'
 import { expiryActivities } from './expiry.ts'
 import { issueActivities } from './issue/activities.ts'
@@ -10,6 +17,7 @@ import { noticeActivities } from './notices.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
 import { reconcileActivities } from './reconcile.ts'
+import { revocationActivities, revocationRecords } from './revocation.ts'
 import type { Services } from './services.ts'
 import { verificationActivities } from './verifications.ts'
 
@@ -25,9 +33,11 @@ export const activityGroups = (services: Services) => ({
     ...noticeActivities(services),
     ...mailRecords(services),
     ...verificationActivities(services),
+    ...revocationRecords(services),
+    ...crlRecords(services),
   },
   /** Making keys, signing and storing. */
-  signing: issueActivities(services),
+  signing: { ...issueActivities(services), ...revocationActivities(services), ...crlActivities(services) },
   /** Questions to the outside. */
   probes: { ...providerChecks(services), ...mailChecks(services) },
   /** Sending mails. */
@@ -57,11 +67,17 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   giveUpMails: ({ groupId }) => mailWorkflowId(groupId),
   sendMails: ({ groupId }) => mailWorkflowId(groupId),
   sendTestMail: ({ userId }) => mailCheckWorkflowId(userId),
-  // Takes no input: it does what the records say.
+  beginRevocation: ({ revocationId }) => revocationId,
+  revokePart: ({ revocationId }) => revocationId,
+  closeRevocation: ({ revocationId }) => revocationId,
+  publishRevocation: ({ revocationId }) => revocationId,
+  issueCrl: ({ caId }) => crlWorkflowId(caId),
+  // These act on what the records say, whatever run asks.
   startMissingRuns: null,
   recordExpiries: null,
   realmsToRemind: null,
   remindRealm: null,
+  startDueCrls: null,
 }
 
 /** Makes the activities over these services, as the worker registers them. */

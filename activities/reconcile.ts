@@ -1,13 +1,20 @@
 // Starting what the records ask for and nobody runs.
 import pLimit from 'p-limit'
 import { kindOf } from '../authority/providers/kinds.ts'
-import { claimedRequests, providersWithoutCa, runningOrders, waitingRequests } from '../storage/missing-runs.ts'
+import {
+  claimedRequests,
+  openRevocations,
+  providersWithoutCa,
+  runningOrders,
+  waitingRequests,
+} from '../storage/missing-runs.ts'
 import { forgottenGroups } from '../storage/outbox.ts'
 import {
   certRequestRun,
   issueRun,
   orderRun,
   prepareProviderRun,
+  revokeRun,
   sendMailsRun,
   type Start,
 } from '../workflows/starts.ts'
@@ -27,8 +34,10 @@ const missingRuns = async ({ orm, settings, clock }: Services): Promise<Start[]>
   const orders = (await runningOrders(em, before)).map(orderRun)
   const waiting = (await waitingRequests(em, before)).map(request => certRequestRun(request, waitDays))
   const unprepared = (await providersWithoutCa(em, before)).filter(row => kindOf(row).lacksPreparation(row))
+  const revocations = (await openRevocations(em, before)).map(revokeRun)
   const mails = (await forgottenGroups(em, before)).map(({ id, realmId }) => sendMailsRun(id, realmId))
-  return [...claimed, ...orders, ...waiting, ...unprepared.map(({ id }) => prepareProviderRun(id)), ...mails]
+  const preparations = unprepared.map(({ id }) => prepareProviderRun(id))
+  return [...claimed, ...orders, ...waiting, ...revocations, ...preparations, ...mails]
 }
 
 /** Finding and starting the runs that a crash left behind. */

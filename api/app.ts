@@ -3,6 +3,7 @@ import Koa, { type Middleware } from 'koa'
 import helmet from 'koa-helmet'
 import { Failure } from '../domain/failure.ts'
 import { caCertificates } from './distribution/ca-certificates.ts'
+import { crls } from './distribution/crls.ts'
 import { codecEndpoint } from './endpoints/codec.ts'
 import type { Dependencies } from './kernel/dependencies.ts'
 import { documentation } from './endpoints/documentation.ts'
@@ -43,6 +44,7 @@ export const createApp = (deps: Dependencies, all: Operations = operations): Koa
   app.use(health(deps))
   app.use(documentation(all, deps))
   app.use(caCertificates(deps))
+  app.use(crls(deps))
   app.use(verificationPage({ ...deps, limiting }, verifierOf(deps)))
   app.use(codecEndpoint(deps))
   app.use(routerOf(all, { ...deps, limiting }).routes() as Middleware)

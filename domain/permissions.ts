@@ -100,6 +100,7 @@ export const rights = {
   DECLINE: [[onRequest('APPROVE'), onPolicy('CERTREQS_APPROVE'), creator]],
   RESEND_VERIFICATION: [[onRequest('UPDATE'), onPolicy('CERTS_CREATE')]],
   READ_CERTIFICATE: [readCertificate],
+  REVOKE: [[onCertificate('REVOKE'), onPolicy('CERTS_REVOKE')]],
   DOWNLOAD_KEY: [readCertificate, [creator, onCertificate('DOWNLOAD_PRIVATE_KEY')]],
   /** The place of an order has its creator, that of a single one also its request. */
   READ_ORDER: [[creator, ...readRequest]],

@@ -19,7 +19,7 @@ export const claimedRequests = async (
   return Map.groupBy(rows, ({ runId }) => runId ?? '')
 }
 
-/** An order as its run is started: how many requests it has, and the first of them. */
+/** An order or revocation as its run is started: how many requests it has, and the first of them. */
 export interface RunningOrder {
   readonly id: string
   readonly count: number
@@ -46,6 +46,22 @@ export const runningOrders = async (em: EntityManager, before: Date): Promise<Ru
            join cert_request r on r.id = i.cert_request_id join policy p on p.id = r.policy_id) first on true
       where o.status = 'RUNNING' and o.started_date < ? and o.id like 'order-%' order by o.started_date desc`,
     [requestsRead, before],
+  )
+  return rows.map(row => ({ ...row, count: Number(row.count) }))
+}
+
+/** The revocations that are not closed, the newest first. */
+export const openRevocations = async (em: EntityManager, before: Date): Promise<RunningOrder[]> => {
+  const rows = await em.execute<(Omit<RunningOrder, 'count'> & { readonly count: string })[]>(
+    `select v.id, (select count(*) from revocation_item where revocation_id = v.id) as count, coalesce(first.requests, '[]') as requests
+       from revocation v
+       left join lateral (
+         select jsonb_agg(jsonb_build_object('id', c.cert_request_id, 'realmId', c.realm_id, 'policyId', c.policy_id,
+                                             'policyName', p.name) order by i.position) as requests
+           from (select * from revocation_item where revocation_id = v.id order by position limit ?) i
+           join certificate c on c.id = i.certificate_id join policy p on p.id = c.policy_id) first on true
+      where v.closed_date is null and v.started_date < ? order by v.started_date desc limit ?`,
+    [requestsRead, before, maxRuns],
   )
   return rows.map(row => ({ ...row, count: Number(row.count) }))
 }

@@ -10,6 +10,7 @@ import { CertRequest } from './rows/cert-request.ts'
 import { Certificate } from './rows/certificate.ts'
 import { CertificateOrder, OrderItem } from './rows/certificate-order.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
+import { Crl } from './rows/crl.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
 import { ExpiryNotice } from './rows/expiry-notice.ts'
@@ -19,6 +20,7 @@ import { PermissionGrant } from './rows/permission-grant.ts'
 import { Policy } from './rows/policy.ts'
 import { PrivateKey } from './rows/private-key.ts'
 import { Realm } from './rows/realm.ts'
+import { Revocation, RevocationItem } from './rows/revocation.ts'
 import { Setting } from './rows/setting.ts'
 import { Stamp } from './rows/stamp.ts'
 import { User } from './rows/user.ts'
@@ -32,6 +34,7 @@ const entities = [
   Certificate,
   CertificateOrder,
   CertificateProvider,
+  Crl,
   EndEntity,
   EndEntityPassword,
   ExpiryNotice,
@@ -43,6 +46,8 @@ const entities = [
   Policy,
   PrivateKey,
   Realm,
+  Revocation,
+  RevocationItem,
   Setting,
   User,
   VerificationToken,

@@ -8,7 +8,7 @@ const patient = { initialInterval: '200ms', backoffCoefficient: 2, maximumInterv
 /** Reading and writing our own records: short, idempotent, tried until the database answers. */
 export const records = proxyActivities<ActivityGroups['records']>({ startToCloseTimeout: '30s', retry: patient })
 
-/** Making keys, signing and storing: idempotent by certificate request, tried until it is done. */
+/** Making keys, signing, asking CAs and storing: idempotent by what is made, tried until it is done. */
 export const signing = proxyActivities<ActivityGroups['signing']>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '1 minute',

@@ -12,6 +12,12 @@ export const orderWorkflowId = (id: string): string => `order-${id}`
 /** Whether a run is an asynchronous order. */
 export const isOrder = (workflowId: string): boolean => workflowId.startsWith('order-')
 
+/** The run that revokes, holds or releases certificates, by an id of the call's own. */
+export const revokeWorkflowId = (id: string): string => `revoke/${id}`
+
+/** The run that makes the next revocation list of a CA: at most one at a time. */
+export const crlWorkflowId = (caId: string): string => `crl/${caId}`
+
 /** The run that makes or checks a certificate provider. */
 export const providerWorkflowId = (verb: 'prepare' | 'check', providerId: string): string =>
   `provider-${verb}/${providerId}`

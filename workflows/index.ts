@@ -1,5 +1,6 @@
 // Everything that the worker can run.
 export { certRequest } from './cert-request.ts'
+export { issueCrl, renewCrls } from './issue-crl.ts'
 export { issueCertificates } from './issue-certificates.ts'
 export { orderCertificates } from './order-certificates.ts'
 export { checkProvider, prepareProvider } from './provider.ts'
@@ -7,3 +8,4 @@ export { reconcile } from './reconcile.ts'
 export { remindOfExpiries } from './remind-of-expiries.ts'
 export { recordExpiries } from './record-expiries.ts'
 export { checkMailServer, sendMails } from './send-mails.ts'
+export { revokeCertificates } from './revoke-certificates.ts'

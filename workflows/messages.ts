@@ -38,6 +38,9 @@ export const verifyEmail = defineUpdate<Decided, [AddressProof]>('verifyEmail')
 /** Requests of an order were decided, or should be looked at again. */
 export const requestsChanged = defineSignal<[string[]]>('requestsChanged')
 
+/** Answers when every certificate of a revocation is confirmed or refused. */
+export const confirmed = defineUpdate<void>('confirmed')
+
 /** The search attributes of our runs. */
 export const searchAttributes = {
   realmId: defineSearchAttributeKey('CertRealmId', SearchAttributeType.KEYWORD),

@@ -2,14 +2,16 @@
 import type { SearchAttributePair, Workflow, WorkflowResultType } from '@temporalio/common'
 import type { RequestState } from '../domain/lifecycle.ts'
 import type { certRequest } from './cert-request.ts'
-import { certRequestWorkflowId, mailCheckWorkflowId, mailWorkflowId, providerWorkflowId } from './ids.ts'
+import { certRequestWorkflowId, crlWorkflowId, mailCheckWorkflowId, mailWorkflowId, providerWorkflowId } from './ids.ts'
 import type { issueCertificates } from './issue-certificates.ts'
+import type { issueCrl, renewCrls } from './issue-crl.ts'
 import { searchAttributes } from './messages.ts'
 import type { orderCertificates } from './order-certificates.ts'
 import type { checkProvider, prepareProvider } from './provider.ts'
 import type { reconcile } from './reconcile.ts'
 import type { remindOfExpiries } from './remind-of-expiries.ts'
 import type { recordExpiries } from './record-expiries.ts'
+import type { revokeCertificates } from './revoke-certificates.ts'
 import type { checkMailServer, sendMails } from './send-mails.ts'
 
 /** The start of one run. */
@@ -39,7 +41,7 @@ export const requestsNamed = 40
 
 /** What operators find a run by. */
 interface RunFacts {
-  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'PROVIDER' | 'RECONCILE' | 'MAIL' | 'EXPIRY'
+  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'REVOKE' | 'CRL' | 'PROVIDER' | 'MAIL' | 'EXPIRY' | 'RECONCILE'
   readonly realmId?: string | null | undefined
   readonly requests?: readonly LocatedRequest[]
   readonly state?: string | undefined
@@ -147,6 +149,41 @@ export const checkMailServerRun = (userId: string): Start<typeof checkMailServer
   summary: `send a test mail to user ${userId}`,
   attributes: attributesOf({ kind: 'MAIL' }),
 })
+
+/** A revocation of so many certificates; operators find it by the requests of those that are listed. */
+export interface PlacedRevocation {
+  /** The id of its run. */
+  readonly id: string
+  readonly count: number
+  readonly requests: readonly LocatedRequest[]
+}
+
+/** The run that revokes, holds or releases certificates. */
+export const revokeRun = ({ id, count, requests }: PlacedRevocation): Start<typeof revokeCertificates> => ({
+  workflow: 'revokeCertificates',
+  id,
+  args: [id],
+  summary: summaryOf('revoke the certificates of', count, requests),
+  attributes: attributesOf({ kind: 'REVOKE', requests }),
+})
+
+/** The run that makes the next revocation list of a CA. */
+export const crlRun = (caId: string): Start<typeof issueCrl> => ({
+  workflow: 'issueCrl',
+  id: crlWorkflowId(caId),
+  args: [caId],
+  summary: `issue the CRL of CA ${caId}`,
+  attributes: attributesOf({ kind: 'CRL' }),
+})
+
+/** The run of the schedule that starts the lists that are due. */
+export const renewCrlsRun: Start<typeof renewCrls> = {
+  workflow: 'renewCrls',
+  id: 'renew-crls',
+  args: [],
+  summary: 'issue the CRLs that are due',
+  attributes: attributesOf({ kind: 'CRL' }),
+}
 
 /** The run of the schedule that starts what a crash left behind. */
 export const reconcileRun: Start<typeof reconcile> = {

@@ -1,6 +1,7 @@
 // LOCAL: the built-in CA. Root and issuing CA are made once, their keys sealed in the database.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { asItIs } from '../../domain/end-entity-rules.ts'
+import { RevocationReason, valuesOf } from '../../domain/enums.ts'
 import { Failure, type ApiError } from '../../domain/failure.ts'
 import { specOf } from '../../domain/key-rules.ts'
 import { issueCertificate, LintError, type DistributionUrls } from '../../pki/certificate/certificate.ts'
@@ -16,6 +17,7 @@ import { record } from '../../storage/audit.ts'
 import { lockRow } from '../../storage/lock.ts'
 import { noteIssuingCa } from '../../storage/provider-facts.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { issueCrl } from '../crl.ts'
 import { linksBelow } from '../links.ts'
 import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, type CaSigner } from '../signers.ts'
@@ -92,8 +94,13 @@ export const local: ProviderKind = {
     await em.flush()
     await noteIssuingCa(em, id, issuing.id)
     record(em, { type: 'ENTITY_CREATED', objectId: issuing.id, what: `CA ${issuing.subjectDn} created` })
+    for (const caId of [issuing.id, ...(issuing.issuerCaId ? [issuing.issuerCaId] : [])])
+      await issueCrl(em, services, caId)
   },
   check: async (em, services, provider) => checkCaSigner(await signerOf(em, services, provider)),
+  revocationReasons: new Set(valuesOf(RevocationReason)),
+  // The record is what its CRL tells: there is nobody else to ask.
+  revoke: async () => {},
   open: async (em, services, provider) => {
     const signer = await signerOf(em, services, provider)
     const urls = await linksBelow(services, signer.caId)

@@ -1,6 +1,7 @@
 // What every kind of certificate provider can do; one file a kind beside this one.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { EndEntityFields, Held, SubjectData } from '../../domain/end-entity-rules.ts'
+import type { RevocationReason } from '../../domain/enums.ts'
 import type { KeyFacts } from '../../domain/key-rules.ts'
 import type { Capabilities } from '../../domain/policy-rules.ts'
 import type { Validity } from '../../domain/validity.ts'
@@ -47,6 +48,13 @@ export interface OpenProvider {
   issue(order: IssueOrder): Promise<Buffer>
 }
 
+/** One revocation, hold (CERTIFICATE_HOLD) or release (REMOVE_FROM_CRL). */
+export interface RevocationOrder {
+  /** The certificate, as its CA knows it. */
+  readonly serialNumber: string
+  readonly reason: RevocationReason
+}
+
 /** A kind of certificate provider. */
 export interface ProviderKind {
   /** The settings of a provider of this name: checked, defaults filled in; INVALID_PROVIDER_CONFIGURATION. */
@@ -62,6 +70,10 @@ export interface ProviderKind {
   prepare(em: EntityManager, services: AuthorityServices, provider: CertificateProvider): Promise<void>
   /** Tries the connection; throws what is wrong. */
   check(em: EntityManager, services: AuthorityServices, provider: CertificateProvider): Promise<void>
+  /** The reasons for which it revokes; NOT_SUPPORTED_BY_PROVIDER for others. */
+  readonly revocationReasons: ReadonlySet<RevocationReason>
+  /** Resolves when the CA has confirmed; asking it again for the same changes nothing. */
+  revoke(services: AuthorityServices, provider: CertificateProvider, order: RevocationOrder): Promise<void>
   /** Opens it for issuing. */
   open(em: EntityManager, services: AuthorityServices, provider: CertificateProvider): Promise<OpenProvider>
 }

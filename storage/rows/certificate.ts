@@ -44,6 +44,12 @@ const schema = defineEntity({
     keyPairMode: p.enum(valuesOf(KeyPairMode)).$type<KeyPairMode>(),
     revocationReason: p.enum(valuesOf(RevocationReason)).$type<RevocationReason>().nullable().onCreate(none),
     revocationDate: p.datetime(3).nullable().onCreate(none),
+    /** The run that revokes, holds or releases it right now: at most one (contract 4.3), and since when. */
+    revocationRunId: p.string().length(100).nullable().onCreate(none),
+    revocationRequestedDate: p.datetime(3).nullable().onCreate(none),
+    /** Whether the CRL of its CA has yet to tell what was recorded, and the first CRL that told it. */
+    crlPending: p.boolean().default(false),
+    revocationCrlNumber: p.bigint('number').nullable().onCreate(none),
     imported: p.boolean().default(false),
     /** Whether its expiry is in the audit log, or happened before it was imported (contract 4.3). */
     expiryRecorded: p.boolean().default(false).hidden(),
@@ -86,6 +92,16 @@ const schema = defineEntity({
       name: 'certificate_expiring',
       expression:
         'create index certificate_expiring on certificate (valid_not_after) where not expiry_recorded and revocation_date is null',
+    },
+    {
+      name: 'certificate_crl',
+      // Everything that an entry of a CRL needs stands in the index.
+      expression:
+        'create index certificate_crl on certificate (issuer_ca_id, valid_not_after) include (serial_number, revocation_date, revocation_reason) where revocation_date is not null and not imported',
+    },
+    {
+      name: 'certificate_crl_pending',
+      expression: 'create index certificate_crl_pending on certificate (issuer_ca_id) where crl_pending',
     },
   ],
 })

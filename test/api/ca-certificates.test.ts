@@ -91,7 +91,7 @@ describe('from a certificate', () => {
   test('every link is answered', async () => {
     const leaf = await issueLeaf(scene)
     const links = (await Promise.all([leaf, ...(await followed(leaf))].map(linksIn))).flat()
-    expect(links).toHaveLength(2)
+    expect(links).toHaveLength(4)
     for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200])
   })
 })

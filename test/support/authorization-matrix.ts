@@ -220,6 +220,8 @@ const orders: readonly Row[] = [
   needing(readOrder)('getOrderItems', { ofCertificate: true }),
 ]
 
+const revoking: Need = { CERTIFICATE: ['REVOKE'], POLICY: ['CERTS_REVOKE'] }
+
 const issued: readonly Row[] = [
   needing(readCertificate)('getCertificateDetails'),
   needing(readCertificate)('getCertificateByFingerprint', { issued: 'FINGERPRINT', unknown: 'CERTIFICATE_NOT_FOUND' }),
@@ -235,6 +237,10 @@ const issued: readonly Row[] = [
   needing(readCertificate, ownKey)('downloadCertificatePrivateKey'),
   needing(readCertificate, ownKey)('retrieveCertificateP12'),
   needing(readPolicy)('downloadCaChainForPolicy'),
+  needing(readCertificate)('downloadCrl'),
+  needing(revoking)('revokeCertificate'),
+  needing(perItem(revoking))('revokeMultipleCertificates'),
+  needing(revoking)('markCertificatesAsRevoked'),
   withToken('searchCertificates', { shows: certificates }),
   needing(enterRealm)('searchCertificates', { shows: certificates, body: { realmId: exampleIds.Realm } }),
   needing(enterRealm)('getCertificatesByRealmId', { shows: certificates }),

@@ -4,7 +4,9 @@ import { ApiClient } from '../../storage/rows/api-client.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateOrder } from '../../storage/rows/certificate-order.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { Revocation } from '../../storage/rows/revocation.ts'
 import { User } from '../../storage/rows/user.ts'
 import { giveGrants, type ApiCaller, type Reply } from './api.ts'
 import { until } from './issuing.ts'
@@ -111,11 +113,16 @@ const makePrincipals = async ({ service, know }: Builder) => {
   return { jane, client }
 }
 
-/** Waits until no order and no request has a run. */
+/** Waits until no order, no request and no revocation has a run, and CRLs have told what was revoked. */
 const settled = ({ em }: Service): Promise<true> =>
   until('no run is left', async () => {
-    const open = await em().count(CertificateOrder, { status: 'RUNNING' })
-    return open + (await em().count(CertRequest, { runId: { $ne: null } })) === 0
+    const open = [
+      await em().count(CertificateOrder, { status: 'RUNNING' }),
+      await em().count(CertRequest, { runId: { $ne: null } }),
+      await em().count(Revocation, { closedDate: null }),
+      await em().count(Certificate, { crlPending: true }),
+    ]
+    return open.every(count => count === 0)
   })
 
 /** A certificate with a key of ours that was ordered, and a request that nobody has issued. */

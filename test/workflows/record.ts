@@ -13,13 +13,15 @@ import type { RequestState } from '../../domain/lifecycle.ts'
 import { bundleWorkflows } from '../../worker/worker.ts'
 import {
   certRequestWorkflowId,
+  crlWorkflowId,
   issueWorkflowId,
   mailCheckWorkflowId,
   mailWorkflowId,
   orderWorkflowId,
   providerWorkflowId,
+  revokeWorkflowId,
 } from '../../workflows/ids.ts'
-import { approve, decline, requestsChanged, verifyEmail } from '../../workflows/messages.ts'
+import { approve, confirmed, decline, requestsChanged, verifyEmail } from '../../workflows/messages.ts'
 import { historyToText } from './history-json.ts'
 import { pendingState, person, serverAt, startRig, told, until, type Place, type Rig } from './rig.ts'
 
@@ -102,6 +104,17 @@ const issue = async (rig: Rig): Promise<void> => {
   await keep(rig, handle, 'issueCertificates.chunks')
 }
 
+/** Three parts; whoever waits is told before the list has followed. */
+const revocation = async (rig: Rig): Promise<void> => {
+  const workflowId = revokeWorkflowId(randomUUID())
+  const options = { workflowId, taskQueue: rig.taskQueue, args: [workflowId] }
+  const handle = await rig.client.workflow.start('revokeCertificates', options)
+  await handle.executeUpdate(confirmed)
+  await keep(rig, handle, 'revokeCertificates.confirmed')
+  await handle.result()
+  await keep(rig, handle, 'revokeCertificates.listed')
+}
+
 const short = async (rig: Rig, type: string, { workflowId, args }: { workflowId: string; args: string[] }) => {
   const options = { workflowId, taskQueue: rig.taskQueue, args }
   const handle = await rig.client.workflow.start(type, options)
@@ -131,18 +144,22 @@ const openRig = (place: Place) =>
     remindRealm: async () => ({ reminded: 2, more: false }),
     startMissingRuns: async () => ({ started: 0 }),
     recordExpiries: async () => ({ recorded: 1000, more: expiryChunks-- > 0 }),
-    openMails: async () => ({ queuedDate: new Date().toISOString(), gathering: looks-- > 0 }),
+    openMails: async () => ({ queuedDate: new Date().toISOString(), gathering: gatherings-- > 0 }),
     sendMails: async ({ after }) => ({ last: after === null ? randomUUID() : null, over: false }),
     settleMails: async () => ({ queued: queued--, sent: 1, failed: 0 }),
     sendTestMail: async () => ({ problem: 'The mail server refused the login (535).' }),
+    beginRevocation: async () => ({ itemCount: 600 }),
+    revokePart: async ({ from, to }) => ({ ...unlisted, revoked: to - from + 1 }),
+    closeRevocation: async () => unlisted,
+    publishRevocation: async () => ({ ...unlisted, unlisted: looks-- }),
+    issueCrl: async () => ({ number: 7, entries: 600, nextUpdate: inOneDay(), due: lists-- > 0 }),
+    startDueCrls: async () => ({ started: 0 }),
   })
-/** How many items still wait after each decision. */
-let decisions = 1
-/** How many more chunks of expired certificates there are. */
-let expiryChunks = 2
-/** How often mails still gather, and how many are still queued after each pass. */
-let looks = 1
-let queued = 1
+/** How many items still wait after each decision, how often a list has yet to follow, and another is due. */
+let [decisions, looks, lists] = [1, 1, 1]
+/** How many more chunks of expired certificates there are; how often mails still gather, and how many are queued. */
+let [expiryChunks, gatherings, queued] = [2, 1, 1]
+const unlisted = { revoked: 600, refused: 0, unlisted: 600, crlNumber: null }
 
 const folder = mkdtempSync(join(tmpdir(), 'certwright-record-'))
 const server = await startTemporal({
@@ -169,6 +186,9 @@ const recordAll = async (): Promise<void> => {
   await short(rig, 'sendMails', { workflowId: mailWorkflowId(id), args: [id] })
   await short(rig, 'reconcile', { workflowId: 'reconcile', args: [] })
   await short(rig, 'recordExpiries', { workflowId: 'expiry', args: [] })
+  await revocation(rig)
+  await short(rig, 'issueCrl', { workflowId: crlWorkflowId(id), args: [id] })
+  await short(rig, 'renewCrls', { workflowId: 'renew-crls', args: [] })
   await rig.stop()
   await place.connection.close()
 }

@@ -30,14 +30,18 @@ const missing = (name: string) => async () => {
 
 const names = [
   'beginOrder',
+  'beginRevocation',
   'checkProvider',
   'closeOrder',
   'giveUpMails',
+  'closeRevocation',
   'issueChunk',
+  'issueCrl',
   'issueDecided',
   'issueOrderItems',
   'openMails',
   'prepareProvider',
+  'publishRevocation',
   'recordDecision',
   'recordVerification',
   'sendMails',
@@ -46,6 +50,8 @@ const names = [
   'realmsToRemind',
   'recordExpiries',
   'remindRealm',
+  'revokePart',
+  'startDueCrls',
   'startMissingRuns',
 ] as const satisfies readonly (keyof Activities)[]
 

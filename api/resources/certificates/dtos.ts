@@ -73,6 +73,8 @@ export const GetCertificateResponseDto = dto('GetCertificateResponseDto', {
   issuerCaId: nullable(Uuid),
   revocationReason: nullable(enumOf(RevocationReason, 'RevocationReason')),
   revocationDate: nullable(Timestamp),
+  revocationRequestedDate: nullable(Timestamp),
+  revocationCrlNumber: nullable(Long),
   imported: z.boolean(),
   selfSigned: z.boolean(),
   hasPrivateKey: z.boolean(),

@@ -1,0 +1,44 @@
+// What anybody may fetch of a CA without a token (contract 10.2): GET and HEAD, with a tag to ask again by.
+import type { Context, Middleware } from 'koa'
+import { Failure } from '../../domain/failure.ts'
+import type { State } from '../kernel/middleware/state.ts'
+
+const methods = ['GET', 'HEAD']
+
+/** Something that is fetched: its tag, how long it may be kept, and how to get its octets. */
+export interface Distributed {
+  readonly fingerprint: string
+  readonly cacheControl: string
+  readonly type: string
+  octets(): Promise<Buffer>
+}
+
+const answer = async (ctx: Context, { fingerprint, cacheControl, type, octets }: Distributed): Promise<void> => {
+  ctx.set({ ETag: `"${fingerprint}"`, 'Cache-Control': cacheControl })
+  ctx.status = 200
+  if (ctx.fresh) ctx.status = 304
+  else {
+    ctx.body = await octets()
+    ctx.type = type
+  }
+}
+
+/** Answers `/pki/<folder>/{caId}.<extension>` with what is found for the CA, else CA_NOT_FOUND. */
+export const distributed = (
+  { folder, extension }: { readonly folder: string; readonly extension: string },
+  find: (caId: string) => Promise<Distributed | null>,
+): Middleware<State> => {
+  const path = new RegExp(`^/pki/${folder}/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\\.${extension}/?$`, 'i')
+  return async (ctx, next) => {
+    const [, id] = path.exec(ctx.path) ?? []
+    if (id === undefined) return next()
+    if (!methods.includes(ctx.method)) {
+      ctx.set('Allow', methods.join(', '))
+      throw new Failure('METHOD_NOT_ALLOWED')
+    }
+    const found = await find(id)
+    if (!found) throw new Failure('CA_NOT_FOUND')
+    await answer(ctx, found)
+    return undefined
+  }
+}

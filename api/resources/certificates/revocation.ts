@@ -1,0 +1,108 @@
+// Certificates revoked, held, released (contract 4.3), and the revocation lists of their CAs.
+import { Failure } from '../../../domain/failure.ts'
+import { markedAsRevoked } from '../../../domain/revocation-rules.ts'
+import { latestCrl } from '../../../storage/crls.ts'
+import { lockRevocable, storeRevoked } from '../../../storage/revocations.ts'
+import { Certificate } from '../../../storage/rows/certificate.ts'
+import { actAs } from '../../../storage/rows/stamp.ts'
+import { crlRun } from '../../../workflows/starts.ts'
+import { Uuid } from '../../kernel/dto.ts'
+import { exampleIds } from '../../kernel/examples.ts'
+import { from, operation } from '../../kernel/operation.ts'
+import { optionally } from '../../kernel/query.ts'
+import { fileName } from '../../../domain/file-name.ts'
+import {
+  CrlDto,
+  MarkCertificatesAsRevokedRequestDto,
+  Reason,
+  RevokeCertificateRequestDto,
+  RevokeCertificateResponseDto,
+  RevokeMultipleCertificateResponseDto,
+} from './revocation-dtos.ts'
+import { revokeAll, revokeOne } from './revoke.ts'
+
+const ofState = ['INVALID_STATE', 'ENTITY_ARCHIVED', 'ALREADY_REVOKED', 'INVALID_REVOCATION_REASON'] as const
+
+export const revokeCertificate = operation('POST /certificates/revoke', {
+  summary: 'Revoke, hold or release a certificate and wait for its CA',
+  on: { certificate: from.query(Certificate) },
+  needs: { certificate: 'REVOKE' },
+  query: { id: Uuid, revocationReason: optionally(Reason, 'UNSPECIFIED' as const) },
+  example: { query: { id: exampleIds.Certificate, revocationReason: 'CERTIFICATE_HOLD' } },
+  returns: [200, RevokeCertificateResponseDto],
+  fails: [422],
+  refuses: [...ofState, 'NOT_SUPPORTED_BY_PROVIDER', 'REVOCATION_PENDING'],
+  handle: async ({ certificate, query: { revocationReason: reason }, em, caller, temporal, settings, clock }) => {
+    const seconds = await settings.integer('issue.wait-seconds')
+    return revokeOne({ em, caller, temporal, clock, reason, seconds }, certificate.id)
+  },
+})
+
+export const revokeMultipleCertificates = operation('POST /certificates/batch-revoke', {
+  summary: 'Revoke, hold or release several certificates and wait for their CAs',
+  needs: 'TOKEN',
+  alsoNeeds: [{ right: 'REVOKE', on: 'each certificate of the list', entity: Certificate }],
+  body: RevokeCertificateRequestDto,
+  example: { body: { certificateIds: [exampleIds.Certificate], revocationReason: 'SUPERSEDED' } },
+  cost: 'BATCH',
+  returns: [200, RevokeMultipleCertificateResponseDto],
+  fails: [415, 422],
+  handle: async ({ body: { certificateIds, revocationReason: reason }, em, caller, temporal, settings, clock }) => {
+    const seconds = await settings.integer('issue.batch-wait-seconds')
+    return revokeAll({ em, caller, temporal, clock, reason, seconds }, certificateIds)
+  },
+})
+
+export const markCertificatesAsRevoked = operation('PATCH /certificates/mark-as-revoked', {
+  summary: 'Record that certificates were revoked elsewhere',
+  on: { certificates: from.bodyList(Certificate, 'certificateIds') },
+  needs: { certificates: 'REVOKE' },
+  body: MarkCertificatesAsRevokedRequestDto,
+  example: { body: { certificateIds: [exampleIds.Certificate], revocationReason: 'KEY_COMPROMISE' } },
+  cost: 'BATCH',
+  repeatable: false,
+  returns: [204, null],
+  fails: [415, 422],
+  refuses: [...ofState, 'VALIDATION_FAILED'],
+  handle: async ({ body: { certificateIds, revocationReason: reason, revocationDate: date }, ...context }) => {
+    const { em, caller, temporal, clock, certificates } = context
+    await em.fork().transactional(async tx => {
+      const rows = await lockRevocable(actAs(tx, caller), certificateIds)
+      const now = clock()
+      const changes = rows.map(certificate => ({
+        certificate,
+        revoked: markedAsRevoked(certificate, { reason, date }, now),
+      }))
+      // Here goes the mail "certificates revoked" (contract 8), as in closeRevocation of activities/revocation.ts.
+      await storeRevoked(tx, changes, now)
+    })
+    // The schedule would make the lists as well, some seconds later.
+    const caIds = new Set(
+      certificates.flatMap(({ imported, issuerCaId }) => (imported || !issuerCaId ? [] : [issuerCaId])),
+    )
+    await Promise.all([...caIds].map(caId => temporal.start(crlRun(caId)).catch(() => undefined)))
+  },
+})
+
+export const downloadCrl = operation('GET /certificates/:id/crl', {
+  summary: "Download the revocation list of a certificate's CA",
+  on: Certificate,
+  needs: 'READ_CERTIFICATE',
+  returns: [200, CrlDto],
+  fails: [422],
+  refuses: ['NO_CRL_AVAILABLE'],
+  handle: async ({ target, em }) => {
+    const { imported, issuerCaId } = target
+    const crl = imported || !issuerCaId ? null : await latestCrl(em, issuerCaId)
+    if (!crl) throw new Failure('NO_CRL_AVAILABLE')
+    const { der, thisUpdate, nextUpdate } = crl
+    return {
+      id: target.id,
+      fileName: fileName(target, 'crl'),
+      crl: der,
+      issuerDn: target.issuerDn,
+      thisUpdate,
+      nextUpdate,
+    }
+  },
+})
