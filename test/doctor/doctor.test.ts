@@ -118,7 +118,7 @@ const otherKey = `other:${Buffer.alloc(32, 1).toString('base64')}`
 test.each<[string, () => Promise<Record<string, string>>, string[], string[]]>([
   [
     'the database cannot be reached',
-    async () => ({ DATABASE_URL: `postgresql://a:b@127.0.0.1:${await freePort()}/c` }),
+    async () => ({ DATABASE_URL: `postgresql://nobody:secret-of-nobody@127.0.0.1:${await freePort()}/c` }),
     ['database'],
     [...ofDatabase, 'clock of database'],
   ],
@@ -154,7 +154,7 @@ test.each<[string, () => Promise<Record<string, string>>, string[], string[]]>([
   ],
   ['the payload keys are others', async () => ({ PAYLOAD_KEYS: otherKey }), ['payload keys'], []],
   ['the CA keys are others', async () => ({ CA_MASTER_KEYS: otherKey }), ['CA keys'], []],
-])('%s', async (_, changes, wrong, unseen) => {
+])('%s', async (...[, changes, wrong, unseen]) => {
   const diagnosis = await diagnose(await changes())
   expect(byVerdict(diagnosis, 'FAILED')).toEqual(wrong)
   expect(byVerdict(diagnosis, 'SKIPPED')).toEqual(expect.arrayContaining(unseen))
