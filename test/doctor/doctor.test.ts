@@ -8,6 +8,8 @@ import { freePort } from '../../embedded/processes/ports.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { Setting } from '../../storage/rows/setting.ts'
+import { parseKeys } from '../../storage/seal.ts'
+import { createDataConverter } from '../../worker/payload-codec.ts'
 import { installSchedules } from '../../worker/schedules.ts'
 import { registerSearchAttributes } from '../../worker/search-attributes.ts'
 import { until } from '../support/issuing.ts'
@@ -52,7 +54,8 @@ beforeAll(async () => {
   service = await startProcesses()
   environment = { ...apiEnvironment(service.started), ...workerEnvironment(service.started) }
   connection = await Connection.connect({ address: service.started.addresses.temporal })
-  client = new Client({ connection, namespace: 'certwright' })
+  const dataConverter = createDataConverter(parseKeys(service.started.secrets.payloadKeys))
+  client = new Client({ connection, namespace: 'certwright', dataConverter })
   const em = service.orm.em.fork()
   await until('the CA is made', () => em.fork().findOne(CertificateProvider, { issuingCaId: { $ne: null } }))
   await until('a run is listed', async () => (await client.workflow.count()).count > 0)
