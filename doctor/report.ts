@@ -3,11 +3,16 @@ import type { Result } from './check.ts'
 
 const marks = { OK: 'ok', WARNING: 'warning', FAILED: 'FAILED', SKIPPED: '-' } as const
 
+/** What is shorter stands in any text. */
+const shortestSecret = 4
+
 /** Puts stars in the place of every secret. */
 export const without =
   (secrets: readonly string[]) =>
   (text: string): string =>
-    secrets.filter(secret => secret.length > 0).reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
+    secrets
+      .filter(({ length }) => length >= shortestSecret)
+      .reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
 
 const lineOf = ({ check, verdict, text, advice }: Result): string =>
   [

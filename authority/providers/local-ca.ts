@@ -95,7 +95,7 @@ const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, pare
     certificateProviderId: plan.providerId,
     privateKeyId: sealPrivateKey(plan.em, plan.seal, { pkcs8: keys.privateKeyPkcs8, use }),
   })
-  record(plan.em, { type: 'ENTITY_CREATED', objectId: id, what: `CA record ${certificate.subjectDn} created` })
+  record(plan.em, { type: 'ENTITY_CREATED', objectId: id, what: `CA ${certificate.subjectDn} created` })
   return { row, key, certificate }
 }
 

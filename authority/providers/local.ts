@@ -13,7 +13,6 @@ import {
   templateNeeds,
 } from '../../pki/certificate/templates.ts'
 import { encodeName, subjectName } from '../../pki/names/name.ts'
-import { record } from '../../storage/audit.ts'
 import { lockRow } from '../../storage/lock.ts'
 import { noteIssuingCa } from '../../storage/provider-facts.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
@@ -93,7 +92,6 @@ export const local: ProviderKind = {
     const issuing = await refusing('INVALID_PROVIDER_CONFIGURATION', () => makeHierarchy(plan))
     await em.flush()
     await noteIssuingCa(em, id, issuing.id)
-    record(em, { type: 'ENTITY_CREATED', objectId: issuing.id, what: `CA ${issuing.subjectDn} created` })
     for (const caId of [issuing.id, ...(issuing.issuerCaId ? [issuing.issuerCaId] : [])])
       await issueCrl(em, services, caId)
   },

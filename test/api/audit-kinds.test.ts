@@ -144,7 +144,7 @@ test('a provider is created with its CAs, updated, and its connection fails', as
       return made.length === 2 && made
     })
     const ofCas = cas.flatMap(ca =>
-      created(ca.id, /^CA record CN=Audited (Root|Issuing) CA created$/, { realmId: null, byService: true }),
+      created(ca.id, /^CA CN=Audited (Root|Issuing) CA created$/, { realmId: null, byService: true }),
     )
     return [...created(id, /^Certificate provider Audited created$/, { realmId: null }), ...ofCas]
   }, admin.subject)

@@ -8,6 +8,8 @@ import { freePort } from '../../embedded/processes/ports.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { Setting } from '../../storage/rows/setting.ts'
+import { parseKeys } from '../../storage/seal.ts'
+import { createDataConverter } from '../../worker/payload-codec.ts'
 import { installSchedules } from '../../worker/schedules.ts'
 import { registerSearchAttributes } from '../../worker/search-attributes.ts'
 import { until } from '../support/issuing.ts'
@@ -52,7 +54,8 @@ beforeAll(async () => {
   service = await startProcesses()
   environment = { ...apiEnvironment(service.started), ...workerEnvironment(service.started) }
   connection = await Connection.connect({ address: service.started.addresses.temporal })
-  client = new Client({ connection, namespace: 'certwright' })
+  const dataConverter = createDataConverter(parseKeys(service.started.secrets.payloadKeys))
+  client = new Client({ connection, namespace: 'certwright', dataConverter })
   const em = service.orm.em.fork()
   await until('the CA is made', () => em.fork().findOne(CertificateProvider, { issuingCaId: { $ne: null } }))
   await until('a run is listed', async () => (await client.workflow.count()).count > 0)
@@ -118,7 +121,7 @@ const otherKey = `other:${Buffer.alloc(32, 1).toString('base64')}`
 test.each<[string, () => Promise<Record<string, string>>, string[], string[]]>([
   [
     'the database cannot be reached',
-    async () => ({ DATABASE_URL: `postgresql://a:b@127.0.0.1:${await freePort()}/c` }),
+    async () => ({ DATABASE_URL: `postgresql://nobody:secret-of-nobody@127.0.0.1:${await freePort()}/c` }),
     ['database'],
     [...ofDatabase, 'clock of database'],
   ],
@@ -154,7 +157,7 @@ test.each<[string, () => Promise<Record<string, string>>, string[], string[]]>([
   ],
   ['the payload keys are others', async () => ({ PAYLOAD_KEYS: otherKey }), ['payload keys'], []],
   ['the CA keys are others', async () => ({ CA_MASTER_KEYS: otherKey }), ['CA keys'], []],
-])('%s', async (_, changes, wrong, unseen) => {
+])('%s', async (...[, changes, wrong, unseen]) => {
   const diagnosis = await diagnose(await changes())
   expect(byVerdict(diagnosis, 'FAILED')).toEqual(wrong)
   expect(byVerdict(diagnosis, 'SKIPPED')).toEqual(expect.arrayContaining(unseen))

@@ -65,7 +65,7 @@ test.each([
   [0, 5, 10, 0],
   [0, 11, 10, 1],
   [100, 40, 120, -60],
-])('sent at %i, said %i, received at %i: %i ms apart', (sent, said, received, apart) =>
+])('sent at %i, said %i, received at %i: %i ms apart', (...[sent, said, received, apart]) =>
   expect(skewOf({ sent, said, received })).toBe(apart),
 )
 

@@ -217,9 +217,9 @@ const runs = { numRuns: 2000 }
 
 test('no walk leaves the table of the contract, and together they come through all of it', () => {
   visited.clear()
-  const begun = new Set<CertRequestStatus | undefined>()
+  const begun = new Set<string>()
   fc.assert(
-    fc.property(flags, steps, (given, taken) => void begun.add(walk(given, taken)[0]?.status)),
+    fc.property(flags, steps, (given, taken) => void begun.add(walk(given, taken)[0]?.status ?? '')),
     runs,
   )
   expect([...begun].toSorted()).toEqual(['APPROVED', 'ISSUED', 'PENDING_APPROVAL', 'REQUIRES_EMAIL_VERIFICATION'])
