@@ -27,11 +27,13 @@ import {
   type RevocableCertificate,
   type RevocationCount,
 } from '../storage/revocations.ts'
+import { queueRevocationMails, revokedBy, type RevocationMails } from '../storage/revocation-mails.ts'
 import type { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import { Revocation, RevocationItem } from '../storage/rows/revocation.ts'
 import { actAs } from '../storage/rows/stamp.ts'
 import { crlRun } from '../workflows/starts.ts'
 import { beating } from './beating.ts'
+import { startMails } from './mail/starting.ts'
 import { isFinal } from './patience.ts'
 import type { Services } from './services.ts'
 
@@ -172,12 +174,19 @@ const revokeOrEnd = async (services: Services, part: RevocationPart): Promise<vo
   }
 }
 
-const close = ({ orm, clock }: Services, revocationId: string): Promise<RevocationCount> =>
-  orm.em.fork().transactional(async em => {
-    // Here, where it was open until now, goes the mail "certificates revoked" (contract 8): one for each revocation.
-    await closeRevocation(em, revocationId, clock())
-    return countRevoked(em, revocationId)
-  })
+/** Closes a revocation; whoever does it queues its mails. */
+const closeOnce = async (em: EntityManager, revocationId: string, now: Date): Promise<RevocationMails[]> => {
+  if (!(await closeRevocation(em, revocationId, now))) return []
+  const revocation = await em.findOneOrFail(Revocation, revocationId)
+  const { name: by } = revocation.createdBy ? ((await principalById(em, revocation.createdBy)) ?? system) : system
+  return queueRevocationMails(em, await revokedBy(em, revocationId), { reason: revocation.reason, now, by })
+}
+
+const close = async (services: Services, revocationId: string): Promise<RevocationCount> => {
+  const { orm, clock } = services
+  startMails(services, await orm.em.fork().transactional(em => closeOnce(em, revocationId, clock())))
+  return countRevoked(orm.em.fork(), revocationId)
+}
 
 /** Short reads and writes of what revocations are. */
 export const revocationRecords = (services: Services) => ({

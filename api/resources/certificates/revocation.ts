@@ -3,9 +3,10 @@ import { Failure } from '../../../domain/failure.ts'
 import { markedAsRevoked } from '../../../domain/revocation-rules.ts'
 import { latestCrl } from '../../../storage/crls.ts'
 import { lockRevocable, storeRevoked } from '../../../storage/revocations.ts'
+import { queueRevocationMails } from '../../../storage/revocation-mails.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { actAs } from '../../../storage/rows/stamp.ts'
-import { crlRun } from '../../../workflows/starts.ts'
+import { crlRun, sendMailsRun } from '../../../workflows/starts.ts'
 import { Uuid } from '../../kernel/dto.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
@@ -66,21 +67,23 @@ export const markCertificatesAsRevoked = operation('PATCH /certificates/mark-as-
   refuses: [...ofState, 'VALIDATION_FAILED'],
   handle: async ({ body: { certificateIds, revocationReason: reason, revocationDate: date }, ...context }) => {
     const { em, caller, temporal, clock, certificates } = context
-    await em.fork().transactional(async tx => {
+    const mails = await em.fork().transactional(async tx => {
       const rows = await lockRevocable(actAs(tx, caller), certificateIds)
       const now = clock()
       const changes = rows.map(certificate => ({
         certificate,
         revoked: markedAsRevoked(certificate, { reason, date }, now),
       }))
-      // Here goes the mail "certificates revoked" (contract 8), as in closeRevocation of activities/revocation.ts.
       await storeRevoked(tx, changes, now)
+      return queueRevocationMails(tx, rows, { reason, now })
     })
-    // The schedule would make the lists as well, some seconds later.
+    // The schedules would make the lists and send the mails as well, some seconds later.
     const caIds = new Set(
       certificates.flatMap(({ imported, issuerCaId }) => (imported || !issuerCaId ? [] : [issuerCaId])),
     )
-    await Promise.all([...caIds].map(caId => temporal.start(crlRun(caId)).catch(() => undefined)))
+    const runs = mails.flatMap(({ groupId, realmId }) => (groupId ? [sendMailsRun(groupId, realmId)] : []))
+    const starts = [...[...caIds].map(crlRun), ...runs]
+    await Promise.all(starts.map(run => temporal.start(run).catch(() => undefined)))
   },
 })
 
