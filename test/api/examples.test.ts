@@ -9,7 +9,9 @@ import { VerificationToken } from '../../storage/rows/verification-token.ts'
 import { hashOfToken } from '../../storage/verification-tokens.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
+import { setSetting } from '../support/issuing.ts'
 import { isRecording, keepAnswers, shownOf, stableOf } from '../support/recorded-examples.ts'
+import { stack } from '../support/stack.ts'
 
 type Json = Record<string, unknown>
 interface Parameter {
@@ -78,8 +80,16 @@ const importCertificate = () => {
   return installation.admin.post('/api/v1/cert-requests/import-certificates', body)
 }
 
+/** Mail is on, and a server takes what is sent. */
+const switchMailOn = async (): Promise<void> => {
+  const members = { enabled: 'true', host: '127.0.0.1', port: String(stack.smtpPort()), from: 'ca@example.org' }
+  for (const [name, value] of Object.entries(members)) await setSetting(installation.service, `mail.${name}`, value)
+}
+
 /** What must have happened before a call makes sense. */
 const before: Readonly<Record<string, () => Promise<unknown>>> = {
+  checkEmailConnection: switchMailOn,
+  emailCertificate: switchMailOn,
   approveCertRequest: awaitApproval,
   declineCertRequest: awaitApproval,
   findEeByCertBytes: importCertificate,

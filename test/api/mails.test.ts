@@ -47,7 +47,7 @@ afterAll(() => service.stop())
 
 const withList = async (members: Record<string, unknown> = {}): Promise<Scene> => {
   const made = await makeScene(service, members)
-  await linkMailingList(service.em(), made.realmId, [list])
+  await linkMailingList(service.em(), made.realmId, { emails: [list] })
   return made
 }
 

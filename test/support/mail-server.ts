@@ -61,7 +61,7 @@ export const startMailServer = async ({ onRecipient, onMail, ...options }: MailS
   })
   server.on('error', () => {}) // a client that broke off
   const port = await listening(server, server.server, wantedPort)
-  const stop = () => new Promise<void>(resolve => void server.close(() => resolve()))
+  const stop = () => new Promise<void>(resolve => server.close(() => resolve()))
   return { port, mails, stop, connections: () => connections }
 }
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>
@@ -100,12 +100,19 @@ export const answering = (greeting: string, answer: (line: string, socket: Socke
   }
 }
 
+const kindOfIdentity = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
+
 /** A key and a certificate of its own for `localhost`, PEM. */
 export const makeServerIdentity = async (bench: Workbench, name = 'localhost') => {
   const key = await bench.file('')
   const made = await openssl(
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key],
-    ...['-days', '2', '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`],
+    ...kindOfIdentity,
+    '-keyout',
+    key,
+    '-subj',
+    `/CN=${name}`,
+    '-addext',
+    `subjectAltName=DNS:${name}`,
   )
   const keyPem = await openssl('pkey', '-in', key)
   return { key: keyPem.output.toString(), cert: made.output.toString() }

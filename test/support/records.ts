@@ -22,8 +22,12 @@ export const makeRealm = async (em: EntityManager, members: { name?: string; arc
 }
 
 /** Links a mailing list of these addresses to a realm. */
-export const linkMailingList = async (em: EntityManager, realmId: string, emails: string[], archived = false) => {
-  const list = em.create(MailingList, { name: unique('List'), emails, archived })
+export const linkMailingList = async (
+  em: EntityManager,
+  realmId: string,
+  members: { emails: string[]; archived?: boolean },
+) => {
+  const list = em.create(MailingList, { name: unique('List'), ...members })
   await em.flush()
   await em.nativeUpdate(Realm, { id: realmId }, { mailingListId: list.id })
   return list
