@@ -10,7 +10,7 @@ export interface Distributed {
   readonly fingerprint: string
   readonly cacheControl: string
   readonly type: string
-  octets(): Promise<Buffer>
+  readonly octets: () => Promise<Buffer>
 }
 
 const answer = async (ctx: Context, { fingerprint, cacheControl, type, octets }: Distributed): Promise<void> => {

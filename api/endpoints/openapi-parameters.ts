@@ -19,6 +19,7 @@ const meanings: Readonly<Record<string, string>> = {
   orderId: 'The id of the order, as the answer to the order tells it',
   page: 'Index of the page, from 0',
   principalId: 'The id of a user or an API client',
+  revocationReason: 'Why it is revoked; CERTIFICATE_HOLD puts it on hold, REMOVE_FROM_CRL releases it',
   settingsKey: 'The key of the setting',
   size: 'The most items on a page',
   sort: 'property,asc or property,desc; several are separate parameters, the first weighs most',

@@ -4,6 +4,7 @@ import { lineAt, roomOf, type Fault, type Source } from './tree.ts'
 
 /** What sends SQL or builds it, and texts that begin like a statement. */
 const signs: readonly RegExp[] = [
+  // `from.query` is a source of the kernel.
   /(?<!\bfrom)\.(execute|query|getKnex|getKysely|createQueryBuilder)\s*[(<]/g,
   /(?<!\bget )(?<![.#\w])(raw|sql|getKnex|createQueryBuilder)\s*[(`]/g,
   /['"`]\s*\(?\s*(select|insert\s+into|delete\s+from|truncate|lock\s+table)\s/gi,

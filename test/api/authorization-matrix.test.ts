@@ -97,7 +97,7 @@ const prepare = async ({ state }: Row): Promise<void> => {
 
 const namesItem = ({ body }: Reply, { shows }: Row): boolean => JSON.stringify(body).includes(shows?.id ?? '')
 const refusesItem = ({ status, body }: Reply): boolean =>
-  (status === 201 || status === 422) && JSON.stringify(body).includes('"ACCESS_DENIED"')
+  [200, 201, 422].includes(status) && JSON.stringify(body).includes('"ACCESS_DENIED"')
 const fails = ({ status }: Reply): boolean => [401, 403].includes(status) || status >= 500
 const lets = (reply: Reply, row: Row): boolean => !fails(reply) && !refusesItem(reply) && namesItem(reply, row)
 

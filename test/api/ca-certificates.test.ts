@@ -174,7 +174,7 @@ describe('links', () => {
 
   test('are only those that are answered', async () => {
     const { caIssuers, ...others } = await linksBelow({ settings: settings(null), baseUrl: 'http://ca.test' }, '1')
-    expect([caIssuers.length, others]).toEqual([1, { crl: [], ocsp: [] }])
-    expect(answered).toEqual({ crl: false, ocsp: false, caIssuers: true })
+    expect([caIssuers.length, others]).toEqual([1, { crl: ['http://ca.test/pki/crl/1.crl'], ocsp: [] }])
+    expect(answered).toEqual({ crl: true, ocsp: false, caIssuers: true })
   })
 })

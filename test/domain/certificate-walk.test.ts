@@ -32,6 +32,10 @@ const acts: Partial<Record<Event, Act>> = {
     return { archived: true }
   },
   UNARCHIVE: () => ({ archived: false }),
+  REVOKE: (at, { reason }, now) => {
+    const { reason: revocationReason, date: revocationDate } = revoked(at, reason, now)
+    return { revocationReason, revocationDate }
+  },
 }
 
 type Kind = 'ACTIVE' | 'EXPIRED' | 'HOLD' | 'REVOKED'

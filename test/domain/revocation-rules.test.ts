@@ -1,6 +1,6 @@
 // The table of contract 4.3: every pair of a state and a reason, and what a revocation keeps.
 import { describe, expect, test } from '@jest/globals'
-import fc from 'fast-check'
+import { type Arbitrary, assert, boolean, constantFrom, date, option, property, record, tuple } from 'fast-check'
 import { RevocationReason, valuesOf } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
 import { certStatusAt } from '../../domain/lifecycle.ts'
@@ -63,20 +63,20 @@ test('a release clears reason and date; what has expired meanwhile is expired th
   expect(certStatusAt({ validNotAfter: earlier, revocationDate: released.date }, now)).toBe('EXPIRED')
 })
 
-const anyDate = fc.date({ min: new Date('2000-01-01'), max: new Date('2060-01-01'), noInvalidDate: true })
-const anyReason = fc.constantFrom(...valuesOf(RevocationReason))
-const anyState: fc.Arbitrary<RevocationState> = fc.record({
-  archived: fc.boolean(),
+const anyDate = date({ min: new Date('2000-01-01'), max: new Date('2060-01-01'), noInvalidDate: true })
+const anyReason = constantFrom(...valuesOf(RevocationReason))
+const anyState: Arbitrary<RevocationState> = record({
+  archived: boolean(),
   validNotBefore: anyDate,
   validNotAfter: anyDate,
-  revocationReason: fc.option(anyReason),
-  revocationDate: fc.option(anyDate),
+  revocationReason: option(anyReason),
+  revocationDate: option(anyDate),
 })
 
 describe('whatever the state', () => {
   test('what is revoked for good stays as it is, and a date once recorded is kept', () => {
-    fc.assert(
-      fc.property(anyState, anyReason, anyDate, (state, reason, at) => {
+    assert(
+      property(anyState, anyReason, anyDate, (state, reason, at) => {
         let change: ReturnType<typeof revoked>
         try {
           change = revoked(state, reason, at)
@@ -92,8 +92,8 @@ describe('whatever the state', () => {
   })
 
   test('marking allows what revoking does, but neither hold nor release, nor a date outside', () => {
-    fc.assert(
-      fc.property(anyState, anyReason, fc.tuple(fc.option(anyDate), anyDate), (state, reason, [date, at]) => {
+    assert(
+      property(anyState, anyReason, tuple(option(anyDate), anyDate), (state, reason, [date, at]) => {
         const marked = outcome(() => markedAsRevoked(state, { reason, date }, at))
         if (reason === 'CERTIFICATE_HOLD' || reason === 'REMOVE_FROM_CRL') return marked === 'INVALID_REVOCATION_REASON'
         const direct = outcome(() => revoked(state, reason, at))

@@ -1,6 +1,6 @@
 // The types of revocations and revocation lists (contract 6.5).
 import { z } from 'zod'
-import { CertStatus, RevocationReason } from '../../../domain/enums.ts'
+import { CertStatus, RevocationReason, valuesOf } from '../../../domain/enums.ts'
 import {
   Base64,
   dto,
@@ -16,8 +16,10 @@ import {
 } from '../../kernel/dto.ts'
 import { BatchItemError } from '../../kernel/shared-dtos.ts'
 
-/** A reason of contract 2. */
-export const Reason = enumOf(RevocationReason, 'RevocationReason')
+const Reason = enumOf(RevocationReason, 'RevocationReason')
+
+/** A reason as a parameter. */
+export const ReasonParameter = z.enum(valuesOf(RevocationReason))
 
 /** Certificates to revoke, hold or release. */
 export const RevokeCertificateRequestDto = dto('RevokeCertificateRequestDto', {

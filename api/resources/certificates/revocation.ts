@@ -15,7 +15,7 @@ import { fileName } from '../../../domain/file-name.ts'
 import {
   CrlDto,
   MarkCertificatesAsRevokedRequestDto,
-  Reason,
+  ReasonParameter,
   RevokeCertificateRequestDto,
   RevokeCertificateResponseDto,
   RevokeMultipleCertificateResponseDto,
@@ -28,7 +28,7 @@ export const revokeCertificate = operation('POST /certificates/revoke', {
   summary: 'Revoke, hold or release a certificate and wait for its CA',
   on: { certificate: from.query(Certificate) },
   needs: { certificate: 'REVOKE' },
-  query: { id: Uuid, revocationReason: optionally(Reason, 'UNSPECIFIED' as const) },
+  query: { id: Uuid, revocationReason: optionally(ReasonParameter, 'UNSPECIFIED' as const) },
   example: { query: { id: exampleIds.Certificate, revocationReason: 'CERTIFICATE_HOLD' } },
   returns: [200, RevokeCertificateResponseDto],
   fails: [422],
