@@ -14,6 +14,7 @@ import { expiryActivities } from './expiry.ts'
 import { issueActivities } from './issue/activities.ts'
 import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
 import { noticeActivities } from './notices.ts'
+import { oldRecordActivities } from './old-records.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
 import { reconcileActivities } from './reconcile.ts'
@@ -31,6 +32,7 @@ export const activityGroups = (services: Services) => ({
     ...reconcileActivities(services),
     ...expiryActivities(services),
     ...noticeActivities(services),
+    ...oldRecordActivities(services),
     ...mailRecords(services),
     ...verificationActivities(services),
     ...revocationRecords(services),
@@ -77,6 +79,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   recordExpiries: null,
   realmsToRemind: null,
   remindRealm: null,
+  removeOldRecords: null,
   startDueCrls: null,
 }
 

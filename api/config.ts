@@ -99,6 +99,8 @@ export const ApiConfig = z.object({
   RATE_LIMIT_IMPORT: rate(600),
   /** Searches a minute that may judge by the rules of a policy, for each principal. */
   RATE_LIMIT_SEARCH: rate(1200),
+  /** Mails a minute that each principal may have sent to somebody. */
+  RATE_LIMIT_MAIL: rate(120),
   /** Calls a minute without a token, for each address (of IPv6: each /64). */
   RATE_LIMIT_PUBLIC: rate(6000),
   /** Works that make or protect keys at the same time; libuv's threads, four of them, must outnumber them. */
@@ -117,6 +119,7 @@ export const limitsIn = (config: ApiConfig): Limits => ({
     BATCH: config.RATE_LIMIT_BATCH,
     IMPORT: config.RATE_LIMIT_IMPORT,
     SEARCH: config.RATE_LIMIT_SEARCH,
+    MAIL: config.RATE_LIMIT_MAIL,
     PUBLIC: config.RATE_LIMIT_PUBLIC,
   },
   keyWork: { atOnce: config.KEY_WORK_AT_ONCE, waiting: config.KEY_WORK_WAITING },

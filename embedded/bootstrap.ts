@@ -172,10 +172,27 @@ const clients = async ({
   }
 }
 
+/** Mails go to the embedded catcher; what somebody has set stays. */
+const configureMail = async (admin: RestClient, { config }: Started): Promise<void> => {
+  const wanted = {
+    'mail.host': '127.0.0.1',
+    'mail.port': String(config.SMTP_PORT),
+    'mail.from': 'certwright@localhost.localdomain',
+    'mail.enabled': 'true',
+  }
+  const stored = await Promise.all(
+    Object.keys(wanted).map(key => admin<{ valueSet: boolean }>(`GET /configuration/${key}`)),
+  )
+  if (stored.some(({ valueSet }) => valueSet)) return
+  const configurations = Object.entries(wanted).map(([settingsKey, value]) => ({ settingsKey, value }))
+  await admin('PATCH /configuration/batch', { configurations })
+}
+
 /** Makes the demonstration through the REST interface, as any client would, or finds what an earlier start made. */
 export const bootstrap = async (started: Started, file: string): Promise<Demonstration> => {
   const { admin, demo } = await clients(started)
   await untilAdmin(admin)
+  await configureMail(admin, started)
   const kept = await readKept(file, demo)
   const resources = kept ?? (await makeAll(admin, demo))
   if (kept === undefined) writePrivately(file, `${JSON.stringify(resources, null, 2)}\n`)

@@ -1,6 +1,14 @@
 // The schedules of the service: made at every start, changed when they differ.
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type Client, type ScheduleOptions } from '@temporalio/client'
-import { expiryRun, reconcileRun, reminderRun, renewCrlsRun, startOptions, type Start } from '../workflows/starts.ts'
+import {
+  expiryRun,
+  oldRecordsRun,
+  reconcileRun,
+  reminderRun,
+  renewCrlsRun,
+  startOptions,
+  type Start,
+} from '../workflows/starts.ts'
 
 /** A run that begins again and again. */
 export interface Recurring {
@@ -17,6 +25,7 @@ export const recurring: readonly Recurring[] = [
   { run: renewCrlsRun, everyMinutes: 1 / 3, atMostMinutes: 1 },
   // Four times within the hour of contract 4.3: a run that comes late, or after an outage, is still in time.
   { run: expiryRun, everyMinutes: 15, atMostMinutes: 45 },
+  { run: oldRecordsRun, everyMinutes: 24 * 60, atMostMinutes: 60 },
   { run: reminderRun, everyMinutes: 24 * 60, atMostMinutes: 12 * 60 },
 ]
 

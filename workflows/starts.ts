@@ -10,6 +10,7 @@ import type { orderCertificates } from './order-certificates.ts'
 import type { checkProvider, prepareProvider } from './provider.ts'
 import type { reconcile } from './reconcile.ts'
 import type { remindOfExpiries } from './remind-of-expiries.ts'
+import type { removeOldRecords } from './remove-old-records.ts'
 import type { recordExpiries } from './record-expiries.ts'
 import type { revokeCertificates } from './revoke-certificates.ts'
 import type { checkMailServer, sendMails } from './send-mails.ts'
@@ -210,6 +211,15 @@ export const reminderRun: Start<typeof remindOfExpiries> = {
   args: [],
   summary: 'remind of certificates that expire',
   attributes: attributesOf({ kind: 'EXPIRY' }),
+}
+
+/** The run of the schedule that removes what has served. */
+export const oldRecordsRun: Start<typeof removeOldRecords> = {
+  workflow: 'removeOldRecords',
+  id: 'old-records',
+  args: [],
+  summary: 'remove the mails and tokens of long ago',
+  attributes: attributesOf({ kind: 'RECONCILE' }),
 }
 
 /** A start as the client of Temporal takes it. */

@@ -1,7 +1,8 @@
-// The CAs of providers: whether each has one, and for how long it can issue what policies allow.
+// The CAs of providers: whether each has one, for how long it can issue what policies allow, and whether its CRL is fresh.
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import type { ValidFor } from '../../domain/enums.ts'
 import { validForByLength, validity } from '../../domain/validity.ts'
+import { latestCrlFacts } from '../../storage/crls.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { Policy } from '../../storage/rows/policy.ts'
@@ -60,7 +61,45 @@ const lifetimes = async (em: EntityManager): Promise<Lifetime[]> => {
   })
 }
 
-/** The checks of CAs; the freshness of CRLs belongs here once they are kept. */
+/** The latest list of a CA. */
+export interface ListAge {
+  readonly name: string
+  /** Null: it has none. */
+  readonly thisUpdate: Date | null
+  readonly nextUpdate: Date | null
+}
+
+const listAdvice = 'Look in the Temporal UI at the schedule renew-crls and at the runs with CertKind = "CRL".'
+
+const listFault = ({ name, thisUpdate, nextUpdate }: ListAge, now: Date): Finding | undefined => {
+  if (!thisUpdate || !nextUpdate) return failed(`${name} has no CRL`, listAdvice)
+  if (nextUpdate <= now) return failed(`the CRL of ${name} ended on ${nextUpdate.toISOString()}`, listAdvice)
+  // A list is renewed at half of its validity; a quarter more is time enough for any outage that heals itself.
+  const late = thisUpdate.getTime() + (nextUpdate.getTime() - thisUpdate.getTime()) * 0.75
+  if (now.getTime() > late) return warning(`the CRL of ${name} should have been renewed`, listAdvice)
+  return undefined
+}
+
+/** What the ages of the CRLs tell; the gravest faults come first. */
+export const listFinding = (lists: readonly ListAge[], now: Date): Finding => {
+  const faults = lists.flatMap(list => listFault(list, now) ?? [])
+  const [worst] = faults.toSorted((one, other) => one.verdict.localeCompare(other.verdict))
+  if (worst) return { ...worst, text: faults.map(({ text }) => text).join('; ') }
+  return ok(lists.length === 0 ? 'no CA is there' : `${lists.length} CRLs are fresh`)
+}
+
+const listAges = async (em: EntityManager): Promise<ListAge[]> => {
+  const alive = { archived: false, certificateProviderId: { $ne: null }, privateKeyId: { $ne: null } }
+  const cas = await em.find(Ca, { ...alive, validNotAfter: { $gt: new Date() } })
+  return Promise.all(
+    cas.map(async ({ id, subjectDn: name }) => {
+      const crl = await latestCrlFacts(em.fork(), id)
+      return { name, thisUpdate: crl?.thisUpdate ?? null, nextUpdate: crl?.nextUpdate ?? null }
+    }),
+  )
+}
+
+/** The checks of CAs and their CRLs. */
 export const authorityChecks = (orm: MikroORM): readonly Check[] => [
   {
     name: 'providers',
@@ -83,5 +122,11 @@ export const authorityChecks = (orm: MikroORM): readonly Check[] => [
     after: 'migrations',
     advice: 'Look at the log of the database.',
     look: async () => lifetimeFinding(await lifetimes(orm.em.fork()), new Date()),
+  },
+  {
+    name: 'CRLs',
+    after: 'migrations',
+    advice: 'Look at the log of the database.',
+    look: async () => listFinding(await listAges(orm.em.fork()), new Date()),
   },
 ]

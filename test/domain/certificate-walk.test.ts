@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { RevocationReason, valuesOf } from '../../domain/enums.ts'
 import { Failure, type ApiError } from '../../domain/failure.ts'
+import { revoked } from '../../domain/revocation-rules.ts'
 import { certStatusAt, mustBeArchivable, type CertificateState } from '../../domain/lifecycle.ts'
 
 const begin = new Date('2031-01-31T10:00:00Z')

@@ -141,6 +141,7 @@ const openRig = (place: Place) =>
     prepareProvider: async () => undefined,
     checkProvider: async () => ({ result: true, errorMessage: null, durationMs: 3 }),
     realmsToRemind: async () => ['one', 'two', 'three'],
+    removeOldRecords: async () => ({ more: oldChunks-- > 0 }),
     remindRealm: async () => ({ reminded: 2, more: false }),
     startMissingRuns: async () => ({ started: 0 }),
     recordExpiries: async () => ({ recorded: 1000, more: expiryChunks-- > 0 }),
@@ -157,6 +158,8 @@ const openRig = (place: Place) =>
   })
 /** How many items still wait after each decision, how often a list has yet to follow, and another is due. */
 let [decisions, looks, lists] = [1, 1, 1]
+/** How many more chunks of old records there are. */
+let oldChunks = 1
 /** How many more chunks of expired certificates there are; how often mails still gather, and how many are queued. */
 let [expiryChunks, gatherings, queued] = [2, 1, 1]
 const unlisted = { revoked: 600, refused: 0, unlisted: 600, crlNumber: null }
@@ -180,6 +183,7 @@ const recordAll = async (): Promise<void> => {
   const id = randomUUID()
   await short(rig, 'prepareProvider', { workflowId: providerWorkflowId('prepare', id), args: [id] })
   await short(rig, 'checkProvider', { workflowId: providerWorkflowId('check', id), args: [id] })
+  await short(rig, 'removeOldRecords', { workflowId: 'old-records', args: [] })
   await short(rig, 'remindOfExpiries', { workflowId: 'expiry-reminders', args: [] })
   await short(rig, 'checkMailServer', { workflowId: mailCheckWorkflowId(id), args: [id] })
   // A batch that is through at the second look, a pass that leaves a mail, and one that sends it.

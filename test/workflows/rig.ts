@@ -50,6 +50,7 @@ const names = [
   'realmsToRemind',
   'recordExpiries',
   'remindRealm',
+  'removeOldRecords',
   'revokePart',
   'startDueCrls',
   'startMissingRuns',

@@ -38,6 +38,7 @@ export const resendEmailVerificationForCertRequest = operation('POST /cert-reque
   living: true,
   body: EmailDto,
   example: { body: { email: 'ops@example.org' } },
+  cost: 'MAIL',
   returns: [204, null],
   fails: [409, 415, 422],
   refuses: ['INVALID_STATE', 'EMAIL_MISMATCH', 'MAIL_NOT_CONFIGURED'],

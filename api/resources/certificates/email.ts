@@ -24,6 +24,7 @@ export const emailCertificate = operation('POST /certificates/:id/email', {
   summary: 'Send a certificate with its chain to the address of its end entity',
   on: Certificate,
   needs: 'READ_CERTIFICATE',
+  cost: 'MAIL',
   returns: [204, null],
   refuses: ['EMAIL_MISSING', 'MAIL_NOT_CONFIGURED'],
   handle: async ({ target, em, settings, temporal, clock }) => {

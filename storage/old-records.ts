@@ -1,0 +1,22 @@
+// Records that have served: the mails of past events and the tokens of past verifications.
+import type { EntityManager } from '@mikro-orm/postgresql'
+
+/** So long they stay for whoever asks what became of a mail or a link. */
+const keptDays = 90
+const dayMs = 86_400_000
+
+const statements = [
+  'delete from mail_group where id = any(array(select id from mail_group where closed_date < ? order by created_date limit ?))',
+  'delete from verification_token where hash = any(array(select hash from verification_token where expires_date < ? limit ?))',
+] as const
+
+/** Removes so many old records of each kind at most, and answers whether there may be more. */
+export const removeOldRecords = async (em: EntityManager, now: Date, atMost: number): Promise<boolean> => {
+  const before = new Date(now.getTime() - keptDays * dayMs)
+  let more = false
+  for (const statement of statements) {
+    const { affectedRows } = await em.execute<{ affectedRows: number }>(statement, [before, atMost], 'run')
+    more ||= affectedRows >= atMost
+  }
+  return more
+}
