@@ -2,14 +2,14 @@
 import { ZipArchive } from 'archiver'
 import { buffer } from 'node:stream/consumers'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { fileNameBase } from '../../../domain/file-name.ts'
 import { encodePem, encodePemChain } from '../../../pki/pem.ts'
 import type { Ca } from '../../../storage/rows/ca.ts'
 import type { Certificate } from '../../../storage/rows/certificate.ts'
 import { loadChains, loadIssuers } from '../../../storage/chain.ts'
 
-/** `<common name, else alias, else id>_<serialNumber>`, other characters as `_` (contract 1.1). */
 const baseName = ({ subjectCommonName, endEntityAlias, id, serialNumber }: Certificate): string =>
-  `${subjectCommonName ?? endEntityAlias ?? id}_${serialNumber}`.replace(/[^A-Za-z0-9._-]/g, '_')
+  fileNameBase(subjectCommonName ?? endEntityAlias ?? id, serialNumber)
 
 /** The name of a file that holds something of the certificate. */
 export const fileName = (certificate: Certificate, extension: string): string => `${baseName(certificate)}.${extension}`
