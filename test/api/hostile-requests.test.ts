@@ -179,6 +179,7 @@ describe('signatures and keys', () => {
     ['SHA256_WITH_RSASSA_PSS', rsaKey, pss('sha256', 'sha256', '32')],
     ['SHA512_WITH_RSASSA_PSS', rsaKey, pss('sha512', 'sha256', '20')],
     ['SHA1_WITH_RSASSA_PSS', rsaKey, pss('sha1', 'sha1', '20')],
+    ['SHA512_256_WITH_RSA', rsaKey, ['-sha512-256']],
     ['SHA3_256_WITH_RSA', rsaKey, ['-sha3-256']],
     ['SHA3_512_WITH_ECDSA', ecKey, ['-sha3-512']],
   ])('%s is verified', async (signatureAlgorithm, keyOf, options) => {
