@@ -60,9 +60,15 @@ export const Text = (max = 255) => line(max).min(1)
 /** Texts that readers of their own judge and that are not kept as they are: whatever is in them is for those to refuse. */
 export const readByOthers = z.registry<{ reader: true }>()
 
-/** A required longer text that keeps its lines, such as PEM or CSV, and has a reader of its own. */
-export const LongText = (max = Number.MAX_SAFE_INTEGER) =>
-  z.string().min(1).max(max).register(readByOthers, { reader: true })
+/** A required longer text that keeps its blanks and lines, such as a JSON document; blank, it is no text. */
+export const Document = (max = Number.MAX_SAFE_INTEGER) =>
+  z.string().max(max).regex(/\S/, { error: 'must have at least 1 character' })
+
+/** A required longer text that keeps its lines, such as PEM, and has a reader of its own. */
+export const LongText = (max = Number.MAX_SAFE_INTEGER) => Document(max).register(readByOthers, { reader: true })
+
+/** A table: blank lines are for its reader to judge. */
+export const Table = () => z.string().min(1).register(readByOthers, { reader: true })
 
 /** An Int of int32 within a range. */
 export const Int = (min = -2_147_483_648, max = 2_147_483_647) => z.int().min(min).max(max)
