@@ -3,10 +3,10 @@ import type { Middleware } from 'koa'
 import { Failure } from '../../domain/failure.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import type { Dependencies } from '../kernel/dependencies.ts'
+import { admits } from '../kernel/middleware/methods.ts'
 import type { State } from '../kernel/middleware/state.ts'
 
 const path = /^\/pki\/ca\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.cer\/?$/i
-const methods = ['GET', 'HEAD']
 
 /** The octets behind an id never change; a day later a CA may have been archived. */
 const kept = 'public, max-age=86400'
@@ -17,10 +17,7 @@ export const caCertificates =
   async (ctx, next) => {
     const [, id] = path.exec(ctx.path) ?? []
     if (id === undefined) return next()
-    if (!methods.includes(ctx.method)) {
-      ctx.set('Allow', methods.join(', '))
-      throw new Failure('METHOD_NOT_ALLOWED')
-    }
+    if (!admits(ctx, ['GET'])) return undefined
     const ours = { id, archived: false, certificateProviderId: { $ne: null } }
     const ca = await orm.em.fork().findOne(Ca, ours, { fields: ['der', 'fingerprint'] })
     if (!ca) throw new Failure('CA_NOT_FOUND')

@@ -62,9 +62,13 @@ describe('the methods of a path', () => {
     expect((await send('HEAD', '/api/v1/authenticated-principal')).status).toBe(401)
     expect((await send('HEAD', '/api/v1/cert-requests/search')).status).toBe(405)
   })
-  test.each(['/health/live', '/health/ready'])('DELETE %s is 405', async path => {
+  const served = ['/health/live', '/health/ready', '/docs', '/docs/', '/docs/start.js', '/api/openapi.json']
+  test.each(served)('DELETE %s is 405, OPTIONS 204, HEAD 200', async path => {
     const reply = await send('DELETE', path)
     expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    const options = await send('OPTIONS', path)
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS'])
+    expect((await send('HEAD', path)).status).toBe(200)
   })
 })
 
