@@ -4,8 +4,8 @@ import { expect, test } from '@jest/globals'
 import { csvText, readCsv, type CsvRow } from '../../api/resources/end-entities/csv.ts'
 import type { Failure } from '../../domain/failure.ts'
 
-const read = (table: string | Uint8Array, maxRows = 100, separators: readonly string[] = [';']) =>
-  readCsv(csvText(table), { separators, maxRows })
+const read = async (table: string | Uint8Array, maxRows = 100, separators: readonly string[] = [';']) =>
+  readCsv(await csvText(table), { separators, maxRows })
 const linesOf = (rows: readonly CsvRow[]) => rows.map(({ line }) => line)
 const failureOf = async (reading: Promise<unknown>): Promise<Failure> =>
   reading.then(
@@ -120,4 +120,15 @@ test.each<[string, string]>([
   ['rows full of stray quotes', `a\n${`x${'"'.repeat(9)}${'y'.repeat(200)}\n`.repeat(1000)}`],
 ])('a long table of %s lets others have their turn every few kilobytes', async (_, table) => {
   expect(await turnsDuring(read(table, 10_001))).toBeGreaterThan(table.length / 10_000)
+})
+
+test('millions of line ends let others in between, and CRLF counts once wherever it stands', async () => {
+  let rounds = 0
+  const timer = setInterval(() => (rounds += 1), 1)
+  const ends = await csvText('\r'.repeat(8_000_000))
+  clearInterval(timer)
+  expect([ends.length, ends.includes('\r')]).toEqual([8_000_000, false])
+  expect(rounds).toBeGreaterThan(1)
+  const table = `${'x'.repeat(65_535)}\r\n${'y'.repeat(65_534)}\r\n\r`
+  expect(await csvText(table)).toBe(`${'x'.repeat(65_535)}\n${'y'.repeat(65_534)}\n\n`)
 })
