@@ -59,6 +59,10 @@ test('its own alias may be set again, in other letters as well', async () => {
 test.each([
   ['the common name', { commonName: 'Caf\u00e9 01' }, 'cafe\u0301  01'],
   ['the external id', { externalId: 'A-4711' }, 'a-4711'],
+  ['the e-mail address', { email: 'ops@example.org' }, 'OPS@example.org'],
+  ['the first domain', { domains: ['a.example.org', 'b.example.org'] }, 'A.example.org'],
+  ['the first address', { ips: ['2001:db8::a'] }, '2001:DB8::A'],
+  ['the subject DN', { commonName: 'Web 01', organization: 'A, B', country: 'DE' }, 'CN=web  01,O=a\\, b,C=de'],
 ])('%s of another end entity is no alias, however it is written', async (_, members, alias) => {
   const { realm, one, owner } = await pair()
   const victim = await makeEndEntity(api.em(), realm, members)
