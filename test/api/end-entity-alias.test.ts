@@ -86,6 +86,21 @@ test('the first issue gives no alias by which another end entity is known', asyn
   expect(rows.map(({ alias }) => alias)).toEqual(['single', null])
 })
 
+test('many first aliases are set by one statement, however little PostgreSQL knows of the table', async () => {
+  const realm = await makeRealm(api.em())
+  const rows = await api.em().execute<{ id: string; alias: string }[]>(
+    `insert into end_entity (id, created_by_type, created_date, last_modified_by_type, last_modified_date, realm_id,
+       common_name, email, domains, ips, generic_dto_list)
+     select gen_random_uuid(), 'SYSTEM', now(), 'SYSTEM', now(), ?, 'host-' || n, 'mail-' || n || '@example.org',
+       array['host-' || n || '.example.org'], array['2001:db8::' || n], '[]' from generate_series(1, 1000) n
+     returning id, common_name as alias`,
+    [realm.id],
+  )
+  const wanted = rows.map(row => ({ ...row, realmId: realm.id }))
+  await api.em().transactional(em => setAliases(em, wanted, new Date()))
+  expect(await api.em().count(EndEntity, { realmId: realm.id, alias: { $ne: null } })).toBe(1000)
+})
+
 test('a composed and a decomposed letter are one', async () => {
   const { one, other, owner } = await pair()
   expect((await owner.patch(urlOf(one.id), { alias: 'Stra\u00dfe \u00c4' })).status).toBe(200)
