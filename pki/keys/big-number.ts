@@ -1,5 +1,6 @@
 // The number theory that the checks of RSA keys need.
 import { setImmediate } from 'node:timers/promises'
+import pLimit from 'p-limit'
 
 /** The largest whole number whose square is not above the value (Newton's method). */
 export const squareRoot = (value: bigint): bigint => {
@@ -30,12 +31,23 @@ export const greatestDivisor = (one: bigint, other: bigint): bigint => {
 /** Some milliseconds of squarings of 4096 bits. */
 const stepsAtOnce = 256
 
+/** However many powers are computed, the event loop is kept by one slice of one of them at a time; they take turns. */
+const oneAtATime = pLimit(1)
+
+const squared = (power: bigint, bits: string, modulus: bigint): bigint => {
+  let result = power
+  for (const bit of bits) result = (result * result * (bit === '1' ? 2n : 1n)) % modulus
+  return result
+}
+
 /** A power of two modulo a number, bit by bit of the exponent; yields to the event loop after every few. */
 export const powerOfTwo = async (exponent: bigint, modulus: bigint): Promise<bigint> => {
+  const bits = exponent.toString(2)
   let power = 1n
-  for (const [index, bit] of Array.from(exponent.toString(2)).entries()) {
-    if (index % stepsAtOnce === stepsAtOnce - 1) await setImmediate()
-    power = (power * power * (bit === '1' ? 2n : 1n)) % modulus
-  }
+  for (let start = 0; start < bits.length; start += stepsAtOnce)
+    await oneAtATime(async () => {
+      power = squared(power, bits.slice(start, start + stepsAtOnce), modulus)
+      await setImmediate()
+    })
   return power
 }
