@@ -1,12 +1,9 @@
 // Weak public keys (contract 5.4 step 6): patterns by which a key has been broken without its owner's mistake showing.
-import { checkPrime } from 'node:crypto'
-import { promisify } from 'node:util'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { ed448 } from '@noble/curves/ed448.js'
 import { p256, p384, p521 } from '@noble/curves/nist.js'
-import pLimit from 'p-limit'
 import { Failure } from '../../domain/failure.ts'
-import { primesUpTo, squareRoot } from './big-number.ts'
+import { greatestDivisor, powerOfTwo, primesUpTo, squareRoot } from './big-number.ts'
 import { isKnownKey } from './known-keys.ts'
 import type { RsaNumbers } from './public-key.ts'
 import { describePublicKey, readPublicKeyParts, readRsaNumbers } from './public-key.ts'
@@ -86,19 +83,18 @@ const isGoodPoint = (key: Buffer, namedCurve: string): boolean => {
   }
 }
 
-const isPrime = promisify(checkPrime) as (candidate: bigint, options: { checks: number }) => Promise<boolean>
-
-// A product is found in one round, but a prime takes the library seconds: never more than one thread of the pool, which
-// tokens are verified in as well.
-const oneAtATime = pLimit(1)
-
-const isPrimeModulus = (modulus: bigint) => oneAtATime(() => isPrime(modulus, { checks: 1 }))
+// By Fermat p divides 2^n - 2 where n is p or a power of it, and next to never where another prime stands beside it. The
+// library's own test takes seconds for a prime, which everybody else would wait for.
+const hasOnePrime = async (modulus: bigint): Promise<boolean> => {
+  const power = await powerOfTwo(modulus, modulus)
+  return greatestDivisor(modulus, power - 2n) !== 1n
+}
 
 const rsaWeakness = async (numbers: RsaNumbers, { spki, made }: Judged): Promise<string | undefined> => {
   const found = rsaWeaknesses.find(({ found: isFound }) => isFound(numbers))?.finding
   if (found) return found
   if (isKnownKey(spki, numbers.modulus)) return known
-  return made && (await isPrimeModulus(numbers.modulus)) ? 'the RSA modulus is a prime' : undefined
+  return made && (await hasOnePrime(numbers.modulus)) ? 'the RSA modulus is a prime or a power of one' : undefined
 }
 
 const pointWeakness = (key: Buffer, namedCurve: string, spki: Buffer): string | undefined => {

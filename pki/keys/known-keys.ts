@@ -1,10 +1,10 @@
 // The public keys whose private halves are known to others (contract 5.4 step 6): the published ones, and those of lists
 // that the installation loads when it starts.
 import { hash } from 'node:crypto'
-import { publishedKeys, smallScalarKeys } from './published-keys.ts'
+import { publishedKeys, outermostScalarKeys } from './published-keys.ts'
 
 // The whole process shares them: what is weak is so for every policy, and a list only ever grows.
-const known = new Set([...Object.keys(publishedKeys), ...smallScalarKeys()])
+const known = new Set([...Object.keys(publishedKeys), ...outermostScalarKeys()])
 
 // SHA-256 over a SubjectPublicKeyInfo, or the last 80 bits of SHA-1 as Debian's openssl-blacklist has them.
 const entryForm = /^(?:[0-9a-f]{64}|[0-9a-f]{20})$/

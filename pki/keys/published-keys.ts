@@ -1,5 +1,5 @@
 // Keys whose private halves stand in books, standards and test suites: SHA-256 over the DER SubjectPublicKeyInfo, in hex.
-// Beside them stands what anybody guesses first: the smallest scalars of each curve.
+// Beside them stands what anybody guesses first: the smallest and the largest scalars of each curve.
 import { hash } from 'node:crypto'
 import { p256, p384, p521 } from '@noble/curves/nist.js'
 import { bitString, oid, sequence } from '../asn1/der.ts'
@@ -39,18 +39,19 @@ const smallest = 64
 
 const curves = { SECP256R1: p256.Point, SECP384R1: p384.Point, SECP521R1: p521.Point } as const
 
+/** The points of the smallest scalars, and of the largest, which are their negatives. */
 const multiplesOf = (name: keyof typeof curves): Uint8Array[] => {
   const { BASE } = curves[name]
   let point = BASE
   return Array.from({ length: smallest }, () => {
-    const octets = point.toBytes(false)
+    const both = [point.toBytes(false), point.negate().toBytes(false)]
     point = point.add(BASE)
-    return octets
-  })
+    return both
+  }).flat()
 }
 
-/** The hashes of the keys with the smallest private scalars, of every named curve. */
-export const smallScalarKeys = (): string[] =>
+/** The hashes of the keys with the smallest and the largest private scalars, of every named curve. */
+export const outermostScalarKeys = (): string[] =>
   Object.entries(curvesByOid).flatMap(([curve, named]) =>
     named
       ? multiplesOf(named.name).map(point =>

@@ -84,6 +84,7 @@ describe('text of requests', () => {
 
 const cn = (value: Buffer) => [3, value] as const
 const evil = 'evil.example.com'
+const mail = '0.9.2342.19200300.100.1.3'
 const innocent: crafted.Crafted['subject'] = [cn(crafted.utf8String(name))]
 
 describe('a name that is hidden is PKCS10_MISMATCH', () => {
@@ -123,6 +124,14 @@ describe('a name that is hidden is PKCS10_MISMATCH', () => {
     [
       'as an e-mail address that is no text',
       () => ({ subject: [['1.2.840.113549.1.9.1', crafted.universalString('b@example.org')]] }),
+    ],
+    [
+      'as an e-mail address of a directory',
+      () => ({ subject: [...innocent, [mail, crafted.utf8String('b@example.org')]] }),
+    ],
+    [
+      'as an e-mail address of a directory that is no text',
+      () => ({ subject: [...innocent, [mail, crafted.universalString('b@example.org')]] }),
     ],
     [
       'beside two challenge passwords',

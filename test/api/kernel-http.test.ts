@@ -168,6 +168,26 @@ describe('what is no request', () => {
     expect(answer).toMatch(/^HTTP\/1.1 400 /)
     expect(failureIn(answer)).toMatchObject({ apiError: 'INVALID_REQUEST' })
   })
+  test.each([
+    ['a target without a host', 'GET http://[/api/v1/realms HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['a target of another scheme', 'GET ftp://a/api/v1/realms HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['a port beyond all', 'GET http://a:99999/health/live HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['no Host', 'GET /health/live HTTP/1.1\r\n\r\n', 400],
+    ['an unknown expectation', 'GET /health/live HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n', 417],
+    ['nonsense', 'nonsense\r\n\r\n', 400],
+  ])('%s is told as every failure is, and kept by nobody', async (_, text, status) => {
+    const { socket, received } = await dial()
+    socket.write(text)
+    const answer = await received
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(answer).toMatch(/^cache-control: no-store\r$/im)
+    expect(failureIn(answer)).toMatchObject({ apiError: 'INVALID_REQUEST' })
+  })
+  test('a target with scheme and host is its path', async () => {
+    const { socket, received } = await dial()
+    socket.write(head('GET http://elsewhere.example/health/live?a=b', 'Connection: close'))
+    expect(await received).toMatch(/^HTTP\/1.1 200 /)
+  })
   test('idle connections live 65 seconds', async () => {
     const { headers } = await user.get('/health/live')
     expect(headers.get('keep-alive')).toBe('timeout=65')
