@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { comparable, strategyKey, type SubjectData } from '../../../domain/end-entity-rules.ts'
 import { subjectName } from '../../../pki/names/name.ts'
 import { formatName } from '../../../pki/names/name-text.ts'
+import { findByIds } from '../../../storage/by-ids.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { idsByAlias, idsByField, type LookupScope, type LookupStrategy } from '../../../storage/end-entity-lookup.ts'
 import type { Policy } from '../../../storage/rows/policy.ts'
@@ -27,7 +28,7 @@ const isMeant = (strategy: LookupStrategy, { key }: Sought, candidate: EndEntity
   strategy !== 'SUBJECT_DN' || comparable(subjectDnOf(candidate)) === comparable(key)
 
 const load = async (em: EntityManager, ids: Iterable<string>): Promise<ReadonlyMap<string, EndEntity>> => {
-  const rows = await em.find(EndEntity, { id: { $in: [...new Set(ids)] } })
+  const rows = await findByIds(em, EndEntity, ids)
   return new Map(rows.map(row => [row.id, row]))
 }
 
