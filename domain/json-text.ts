@@ -15,8 +15,13 @@ export interface JsonLimits {
 export type JsonFault = 'MALFORMED' | 'MEMBER_TWICE' | 'TOO_MUCH'
 
 const placeOf = (text: string, at: number): { line: number; column: number } => {
-  let [line, start] = [1, 0]
-  for (let index = 0; index < at; index += 1) if (text.charCodeAt(index) === 0x0a) [line, start] = [line + 1, index + 1]
+  let line = 1
+  let start = 0
+  for (let index = 0; index < at; index += 1) {
+    if (text.charCodeAt(index) !== 0x0a) continue
+    line += 1
+    start = index + 1
+  }
   return { line, column: at - start + 1 }
 }
 
