@@ -14,7 +14,8 @@ const line = (max: number) =>
   z
     .string()
     .trim()
-    .max(max)
+    // What is too long is not looked at any further.
+    .max(max, { abort: true })
     .regex(controls, { error: 'must not hold control characters' })
     // Half a surrogate pair has no UTF-8 form, which is what the database keeps.
     .refine(text => text.isWellFormed(), { error: 'must be whole Unicode characters' })
@@ -45,6 +46,9 @@ const bytesOf = (find: (text: string) => Buffer | null, message: string, text = 
 
 /** Bytes: padded one-line Base64 out; white space is accepted in. */
 export const Base64 = bytesOf(findBase64, 'must be Base64')
+
+/** As Base64, of a text of at most so many characters. */
+export const Base64Within = (max: number) => bytesOf(findBase64, 'must be Base64', z.string().max(max))
 
 /** The DER of an object: as Base64, but PEM with its label and text around it are accepted in as well (RFC 7468 2). */
 export const Base64Of = (kind: PemKind) =>

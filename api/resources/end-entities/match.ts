@@ -4,6 +4,7 @@ import { comparable, strategyKey, type SubjectData } from '../../../domain/end-e
 import { Failure } from '../../../domain/failure.ts'
 import { commonNameOf, subjectName } from '../../../pki/names/name.ts'
 import { formatName, parseNameText } from '../../../pki/names/name-text.ts'
+import { findByIds } from '../../../storage/by-ids.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { idsByAlias, idsByField, type LookupScope, type LookupStrategy } from '../../../storage/end-entity-lookup.ts'
 import type { Policy } from '../../../storage/rows/policy.ts'
@@ -28,7 +29,7 @@ const isMeant = (strategy: LookupStrategy, { key }: Sought, candidate: EndEntity
   strategy !== 'SUBJECT_DN' || comparable(subjectDnOf(candidate)) === comparable(key)
 
 const load = async (em: EntityManager, ids: Iterable<string>): Promise<ReadonlyMap<string, EndEntity>> => {
-  const rows = await em.find(EndEntity, { id: { $in: [...new Set(ids)] } })
+  const rows = await findByIds(em, EndEntity, ids)
   return new Map(rows.map(row => [row.id, row]))
 }
 
