@@ -1,4 +1,5 @@
-// The number theory that the checks of RSA keys need.
+// The number theory that the checks of keys need.
+import { hash } from 'node:crypto'
 
 /** The largest whole number whose square is not above the value (Newton's method). */
 export const squareRoot = (value: bigint): bigint => {
@@ -17,4 +18,10 @@ export const primesUpTo = (limit: number): bigint[] => {
   for (let candidate = 2; candidate <= limit; candidate++)
     if (!primes.some(prime => candidate % prime === 0)) primes.push(candidate)
   return primes.map(BigInt)
+}
+
+/** SHA-256 over a positive number in as few octets as hold it, the highest first. */
+export const numberHash = (number: bigint): Buffer => {
+  const digits = number.toString(16)
+  return hash('sha256', Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex'), 'buffer')
 }
