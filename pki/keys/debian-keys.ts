@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The kinds of keys that there is a list of, by their names in the table of algorithms. */
-export const debianKinds = ['P-256', 'P-384', 'P-521'] as const
+export const debianKinds = ['RSA-2048', 'P-256', 'P-384', 'P-521'] as const
 
 /**
  * The first six octets of hashes. They are grouped by the first two: for each of these 65,536 values in order there is one

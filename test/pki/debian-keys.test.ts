@@ -4,10 +4,11 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { p256 } from '@noble/curves/nist.js'
 import { expect, test } from '@jest/globals'
+import { bitString, derNull, integer, oid, sequence } from '../../pki/asn1/der.ts'
 import { numberHash } from '../../pki/keys/big-number.ts'
 import { debianKinds, isDebianKey } from '../../pki/keys/debian-keys.ts'
 import { checkKeyStrength } from '../../pki/keys/key-strength.ts'
-import { makeDebianKey, type DebianKey } from '../../scripts/debian-keys/keys.ts'
+import { makeDebianKey, type DebianKey, type Kind } from '../../scripts/debian-keys/keys.ts'
 import { packHashes } from '../../scripts/debian-keys/pack.ts'
 import { machines, seedFiles, type Process } from '../../scripts/debian-keys/random.ts'
 
@@ -24,6 +25,13 @@ const machineNames = Object.keys(machines) as Process['machine'][]
 const everyMachine = (pid: number): Process[] =>
   machineNames.flatMap(machine => seedFiles.map(seedFile => ({ machine, seedFile, pid })))
 
+/** What the list of a kind has of a process id (decision 20). */
+const listedOf = (kind: Kind, pid: number): Process[] =>
+  everyMachine(pid).filter(
+    ({ machine, seedFile }) =>
+      kind !== 'RSA-2048' || ['le64 rnd', 'le32 rnd', 'le64 nornd'].includes(`${machine} ${seedFile}`),
+  )
+
 test('the tool makes the keys that the published generator of the field makes', () => {
   // github.com/CVE-2008-0166/key_generator, run_tests.sh: a hash over those of the nine keys of process 32767.
   const entries = everyMachine(32_767).map(process => {
@@ -34,10 +42,16 @@ test('the tool makes the keys that the published generator of the field makes', 
   expect(hash('sha1', listed.join(''))).toBe('2a910e906624766546114d300ca6b671c7acc08c')
 })
 
+test('the tool makes the key that the tests of badkeys have as their sample', () => {
+  const { number } = makeDebianKey('RSA-2048', { machine: 'le32', seedFile: 'nornd', pid: 7624 })
+  // SHA-256 over the modulus in rsa-debianweak.key.
+  expect(numberHash(number).toString('hex')).toBe('31c152529eb033a010f8c272fd8d42b0a9bde378ae56982058985be84a743cea')
+})
+
 const process: Process = { machine: 'le32', seedFile: 'rnd', pid: 4711 }
 
 test.each(debianKinds)('the %s keys that Debian made are WEAK_KEY', async kind => {
-  for (const made of everyMachine(1)) expect(await codeOf(spkiOf(makeDebianKey(kind, made)))).toBe('WEAK_KEY')
+  for (const made of listedOf(kind, 1)) expect(await codeOf(spkiOf(makeDebianKey(kind, made)))).toBe('WEAK_KEY')
   for (const pid of [0, 4711, 32_767])
     expect(await codeOf(spkiOf(makeDebianKey(kind, { ...process, pid })))).toBe('WEAK_KEY')
 })
@@ -47,6 +61,14 @@ const nobody: Process = { ...process, pid: 32_768 }
 
 test.each(debianKinds)('a %s key that the same generator would have made in no process is not weak', async kind => {
   expect(await codeOf(spkiOf(makeDebianKey(kind, nobody)))).toBeNull()
+})
+
+test('a modulus of Debian is WEAK_KEY with every exponent', async () => {
+  const { number } = makeDebianKey('RSA-2048', process)
+  for (const exponent of [65_537n, 65_539n, 2n ** 255n + 1n]) {
+    const key = bitString(sequence(integer(number.toString(16)), integer(exponent.toString(16))))
+    expect(await codeOf(sequence(sequence(oid('1.2.840.113549.1.1.1'), derNull), key))).toBe('WEAK_KEY')
+  }
 })
 
 test('the negative of a point of Debian is WEAK_KEY, whose scalar is as well known', async () => {
@@ -67,9 +89,9 @@ test('a list holds a number for its own kind alone, and no neighbour of it', () 
   expect(neighbours.filter(other => isDebianKey('P-256', other))).toEqual([])
 })
 
-test.each(debianKinds)('the list of %s has the keys of all processes of all machines', kind => {
+test.each(debianKinds)('the list of %s has the keys of all process ids', kind => {
   const { size } = statSync(join(import.meta.dirname, `../../pki/keys/debian/${kind}.bin`))
-  expect(size).toBe(65_536 + 4 * 9 * 32_768)
+  expect(size).toBe(65_536 + 4 * listedOf(kind, 1).length * 32_768)
 })
 
 test('what is no hash is not packed', () => {
