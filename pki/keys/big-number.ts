@@ -1,4 +1,5 @@
-// The number theory that the checks of RSA keys need.
+// The number theory that the checks of keys need.
+import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import pLimit from 'p-limit'
 
@@ -50,4 +51,10 @@ export const powerOfTwo = async (exponent: bigint, modulus: bigint): Promise<big
       await setImmediate()
     })
   return power
+}
+
+/** SHA-256 over a positive number in as few octets as hold it, the highest first. */
+export const numberHash = (number: bigint): Buffer => {
+  const digits = number.toString(16)
+  return hash('sha256', Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex'), 'buffer')
 }

@@ -90,22 +90,29 @@ const hasOnePrime = async (modulus: bigint): Promise<boolean> => {
   return greatestDivisor(modulus, power - 2n) !== 1n
 }
 
-const rsaWeakness = async (numbers: RsaNumbers, { spki, made }: Judged): Promise<string | undefined> => {
-  const found = rsaWeaknesses.find(({ found: isFound }) => isFound(numbers))?.finding
-  if (found) return found
-  if (isKnownKey(spki, numbers.modulus)) return known
-  return made && (await hasOnePrime(numbers.modulus)) ? 'the RSA modulus is a prime or a power of one' : undefined
-}
-
-const pointWeakness = (key: Buffer, namedCurve: string, spki: Buffer): string | undefined => {
-  if (!isGoodPoint(key, namedCurve)) return 'the point is not on the curve'
-  return isKnownKey(spki, null) ? known : undefined
-}
-
-/** A key that is judged, and whether keys of its size are made here. */
+/** A key that is judged: its SubjectPublicKeyInfo, and its name in the table of algorithms where it is in it. */
 interface Judged {
   readonly spki: Buffer
-  readonly made: boolean
+  readonly kind: string | null
+}
+
+const rsaWeakness = async (numbers: RsaNumbers, { spki, kind }: Judged): Promise<string | undefined> => {
+  const found = rsaWeaknesses.find(({ found: isFound }) => isFound(numbers))?.finding
+  if (found) return found
+  if (isKnownKey({ spki, kind, number: numbers.modulus })) return known
+  return kind !== null && (await hasOnePrime(numbers.modulus))
+    ? 'the RSA modulus is a prime or a power of one'
+    : undefined
+}
+
+// The x-coordinate of an uncompressed point (SEC 1 2.3.3), which a private scalar shares with its negative. Edwards keys
+// are known by their octets alone.
+const xOf = (point: Buffer, kind: string | null): bigint | null =>
+  kind?.startsWith('P-') ? BigInt(`0x${point.toString('hex', 1, (1 + point.length) / 2)}`) : null
+
+const pointWeakness = (key: Buffer, namedCurve: string, { spki, kind }: Judged): string | undefined => {
+  if (!isGoodPoint(key, namedCurve)) return 'the point is not on the curve'
+  return isKnownKey({ spki, kind, number: xOf(key, kind) }) ? known : undefined
 }
 
 /** The longest modulus that is judged: no policy lets in more, and the time for any length has no bound. */
@@ -114,9 +121,10 @@ const longestModulus = 8192
 const findWeakness = async (spki: Buffer): Promise<string | undefined> => {
   const { namedCurve, keySize, algorithm } = describePublicKey(spki)
   const { key } = readPublicKeyParts(readDer(spki))
-  if (namedCurve) return pointWeakness(key, namedCurve, spki)
+  const judged = { spki, kind: algorithm?.name ?? null }
+  if (namedCurve) return pointWeakness(key, namedCurve, judged)
   if (keySize === null || keySize > longestModulus) return undefined
-  return rsaWeakness(readRsaNumbers(key), { spki, made: algorithm !== null })
+  return rsaWeakness(readRsaNumbers(key), judged)
 }
 
 /**

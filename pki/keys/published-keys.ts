@@ -31,7 +31,6 @@ export const publishedKeys: Readonly<Record<string, string>> = {
   ad32320cf6c596d884b05381ba573aba8ddd5749b4de8f4a23a79f9a89ddaeb2: 'RFC 7517 A.1, RSA',
   '51b944cdfa544d4c3273aa6bf350625a7dd53bbb6a71723274f538b19a207760': 'RFC 7517 A.1, EC',
   '2bd1bb0c44a897c30a7aa0991cde38d8062fe441de50da0f46825344f602e827': 'RFC 7515 A.3, EC',
-  '9449eb4873a6a19a803682bcadbdca86e8c54b139e6105c1f9dc00e7b2b997a2': 'a sample of CVE-2008-0166',
   '7d5779c8508f8ac746da2ccd1e79632acf672803c6c159343e50313372c13f2b': 'the first primes after round numbers, RSA-2048',
 }
 

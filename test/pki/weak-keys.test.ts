@@ -117,6 +117,7 @@ const entries: readonly [string, (spki: Buffer, modulus: string) => string][] = 
     "an entry of Debian's openssl-blacklist",
     (_, modulus) => createHash('sha1').update(`Modulus=${modulus}\n`).digest('hex').slice(-20),
   ],
+  ['a hash of its modulus', (_, modulus) => createHash('sha256').update(modulus, 'hex').digest('hex')],
 ]
 
 test.each(entries)('a key is WEAK_KEY once a list with %s is loaded', async (_, entryOf) => {
@@ -126,6 +127,19 @@ test.each(entries)('a key is WEAK_KEY once a list with %s is loaded', async (_, 
   expect(await codeOf(publicKeySpki)).toBeNull()
   expect(addKnownKeys(`# RSA-2048\r\n\n${entryOf(publicKeySpki, modulus)}\r\n`)).toBe(1)
   expect(await codeOf(publicKeySpki)).toBe('WEAK_KEY')
+})
+
+test('an EC key is WEAK_KEY once a list with a hash of its x-coordinate is loaded, and an Edwards key is not', async () => {
+  // The first scalar from here on whose x-coordinate begins with a zero, which is left out.
+  const point = (scalar: bigint) => ec('prime256v1', scalar.toString(16))
+  let scalar = 2n ** 200n
+  while (point(scalar).at(-64) !== 0) scalar++
+  const edwardsKey = ed25519('07'.repeat(32))
+  expect(await codeOf(point(scalar))).toBeNull()
+  const numbers = [point(scalar).subarray(-63, -32), edwardsKey.subarray(-32)]
+  addKnownKeys(numbers.map(octetsOf => createHash('sha256').update(octetsOf).digest('hex')).join('\n'))
+  expect(await codeOf(point(scalar))).toBe('WEAK_KEY')
+  expect(await codeOf(edwardsKey)).toBeNull()
 })
 
 test.each(['nonsense', 'abcd', '0'.repeat(40), `${'a'.repeat(64)} b`])('%j is no entry of a list', line => {
