@@ -12,5 +12,8 @@ const codes = `
 
 const countries: ReadonlySet<string> = new Set(codes.trim().split(/\s+/))
 
-/** Whether this is the upper-case two-letter code of a country. */
-export const isCountry = (code: string): boolean => countries.has(code)
+/** The upper-case two-letter code of a country, or null; two ASCII letters only, as others become such in upper case (ß). */
+export const canonicalCountry = (text: string): string | null => {
+  const code = text.toUpperCase()
+  return /^[A-Za-z]{2}$/.test(text) && countries.has(code) ? code : null
+}

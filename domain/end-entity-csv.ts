@@ -5,6 +5,9 @@ import { Failure, type FieldError } from './failure.ts'
 /** The most rows of one table. */
 export const maxRows = 10_000
 
+/** The most characters of one row, which is more than any that can be accepted. */
+export const longestRow = 300_000
+
 const names = ['commonName', 'organization', 'organizationalUnit', 'country', 'externalId', 'email', 'domains', 'ips']
 const knownNames: ReadonlyMap<string, string> = new Map(names.map(name => [name.toLowerCase(), name]))
 const generic = 'generic.'
@@ -23,11 +26,10 @@ const isSeparator = (token: string): token is Separator => token === ';' || toke
  * then both separate, so that no row is taken for a longer value.
  */
 export const separatorsOf = (table: string): readonly Separator[] => {
-  let begun = false
-  for (const [token] of table.matchAll(/"[^"]*"?|[;,\n]|[^";,\n]+/g)) {
+  const header = table.replace(/^\n+/, '').slice(0, longestRow)
+  for (const [token] of header.matchAll(/"[^"]*"?|[;,\n]|[^";,\n]+/g)) {
     if (isSeparator(token)) return [token]
-    if (token === '\n' && begun) break
-    begun ||= token !== '\n'
+    if (token === '\n') break
   }
   return [';', ',']
 }

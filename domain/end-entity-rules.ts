@@ -1,6 +1,6 @@
 // The rules of end entities: their fields (contract 5.2) and what a policy demands of them (5.3, 5.5).
 import { canonicalDomain, canonicalEmail, canonicalIp } from './address.ts'
-import { isCountry } from './country.ts'
+import { canonicalCountry } from './country.ts'
 import type { EndEntityProperty, EndEntityStrategy } from './enums.ts'
 import { Failure, type FieldError } from './failure.ts'
 import { matchesWhole } from './pattern.ts'
@@ -60,7 +60,6 @@ const upTo =
   (most: number): Canonical =>
   text =>
     Array.from(text).length <= most && !control.test(text) && text.isWellFormed() ? text : null
-const countryCode: Canonical = text => (isCountry(text.toUpperCase()) ? text.toUpperCase() : null)
 
 const name: TextRule = {
   canonical: upTo(64),
@@ -70,7 +69,7 @@ const textRules = {
   commonName: name,
   organization: name,
   organizationalUnit: name,
-  country: { canonical: countryCode, message: 'Two letters of ISO 3166' },
+  country: { canonical: canonicalCountry, message: 'Two letters of ISO 3166' },
   externalId: { canonical: upTo(255), message: 'At most 255 characters of Unicode, none of them a control character' },
   email: { canonical: canonicalEmail, message: 'An e-mail address of at most 254 ASCII characters' },
 } as const satisfies Partial<Record<keyof SubjectData, TextRule>>

@@ -8,9 +8,13 @@ export interface NamedCertificate {
   readonly serialNumber: string
 }
 
-/** `<common name, else alias, else id>_<serialNumber>`, other characters as `_`. */
+/** `<name>_<serialNumber>`, each other character one `_`. */
+export const fileNameBase = (name: string, serialNumber: string): string =>
+  `${name}_${serialNumber}`.replace(/[^A-Za-z0-9._-]/gu, '_')
+
+/** `<common name, else alias, else id>_<serialNumber>`. */
 export const baseName = ({ subjectCommonName, endEntityAlias, id, serialNumber }: NamedCertificate): string =>
-  `${subjectCommonName ?? endEntityAlias ?? id}_${serialNumber}`.replace(/[^A-Za-z0-9._-]/g, '_')
+  fileNameBase(subjectCommonName ?? endEntityAlias ?? id, serialNumber)
 
 /** The name of a file that holds something of the certificate. */
 export const fileName = (certificate: NamedCertificate, extension: string): string =>

@@ -1,5 +1,5 @@
 // Reading JSON (RFC 8259) more strictly than JSON.parse: no member twice, and not deeper or of more values than allowed.
-// The text is walked once, in linear time and without recursion, before anything is built of it.
+// The text is walked once, in linear time and without recursion, before anything is built of it; a long one in steps.
 
 /** The most that a JSON text may hold. */
 export interface JsonLimits {
@@ -14,6 +14,17 @@ export interface JsonLimits {
 /** Why a text cannot be taken: it is no JSON, names a member twice, or is beyond the limits. */
 export type JsonFault = 'MALFORMED' | 'MEMBER_TWICE' | 'TOO_MUCH'
 
+const placeOf = (text: string, at: number): { line: number; column: number } => {
+  let line = 1
+  let start = 0
+  for (let index = 0; index < at; index += 1) {
+    if (text.charCodeAt(index) !== 0x0a) continue
+    line += 1
+    start = index + 1
+  }
+  return { line, column: at - start + 1 }
+}
+
 /** A JSON text that is refused, and where in it; never what stands there. */
 export class JsonError extends Error {
   readonly fault: JsonFault
@@ -21,9 +32,7 @@ export class JsonError extends Error {
   readonly column: number
 
   constructor(fault: JsonFault, text: string, at: number) {
-    const before = text.slice(0, at)
-    const line = before.split('\n').length
-    const column = at - before.lastIndexOf('\n')
+    const { line, column } = placeOf(text, at)
     super(`${fault} at line ${line}, column ${column}`)
     this.name = 'JsonError'
     this.fault = fault
@@ -34,13 +43,16 @@ export class JsonError extends Error {
 
 const [quote, backslash, u] = [0x22, 0x5c, 0x75]
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+const blanks = /[ \n\r\t]*/y
 const escapable = new Set(Array.from('"\\/bfnrtu', one => one.charCodeAt(0)))
 const fourHex = /^[0-9a-fA-F]{4}$/
 
-/** Longer than any number that means something; it bounds what the pattern below looks at. */
-const longestNumber = 400
+// More characters than any number that means something has: the pattern below looks at no more.
+const partsOfScalar = /[\w.+-]{0,401}/y
 const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
-const partOfScalar = /[\w.+-]/
+
+/** The characters of one step: about a millisecond. */
+const stepLength = 65_536
 
 class Walk {
   readonly #text: string
@@ -51,15 +63,23 @@ class Walk {
   #values = 0
   /** Whether the innermost object or list has just begun. */
   #fresh = false
+  /** The string that is being read: where it begins, and the names among which it is one. */
+  #string: { readonly start: number; readonly names: Set<string> | null } | null = null
 
   constructor(text: string, limits: JsonLimits) {
     this.#text = text
     this.#limits = limits
   }
 
-  run(): void {
+  *steps(): Generator<void> {
     this.#value()
-    while (this.#open.length > 0) this.#step()
+    for (let end = stepLength; this.#string || this.#open.length > 0;) {
+      if (this.#string) this.#readOn(this.#string)
+      else this.#next()
+      if (this.#at < end) continue
+      yield
+      end = this.#at + stepLength
+    }
     this.#blank()
     if (this.#at < this.#text.length) this.#fail()
   }
@@ -68,10 +88,16 @@ class Walk {
     throw new JsonError(fault, this.#text, at)
   }
 
+  /** What the pattern, which is sticky, takes from here on; it may be nothing. */
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#at
+    const [taken] = pattern.exec(this.#text) ?? ['']
+    this.#at += taken.length
+    return taken
+  }
+
   #blank(): void {
-    let at = this.#at
-    while (isBlank(this.#text.charCodeAt(at))) at += 1
-    this.#at = at
+    if (isBlank(this.#text.charCodeAt(this.#at))) this.#take(blanks)
   }
 
   #takes(character: string): boolean {
@@ -82,24 +108,16 @@ class Walk {
   }
 
   /** The end of the innermost object or list, or what comes next in it. */
-  #step(): void {
+  #next(): void {
     const names = this.#open.at(-1) ?? null
     const fresh = this.#fresh
     this.#fresh = false
     if (this.#takes(names ? '}' : ']')) return void this.#open.pop()
     if (!fresh && !this.#takes(',')) this.#fail()
-    if (names) this.#name(names)
-    this.#value()
-  }
-
-  #name(names: Set<string>): void {
+    if (!names) return this.#value()
     this.#blank()
-    const start = this.#at
-    const name = this.#string()
-    if (names.has(name)) this.#fail('MEMBER_TWICE', start)
-    names.add(name)
-    if (names.size > this.#limits.members) this.#fail('TOO_MUCH', start)
-    if (!this.#takes(':')) this.#fail()
+    if (this.#text.charCodeAt(this.#at) !== quote) this.#fail()
+    this.#beginString(names)
   }
 
   #value(): void {
@@ -107,7 +125,7 @@ class Walk {
     this.#values += 1
     if (this.#values > this.#limits.values) this.#fail('TOO_MUCH')
     const first = this.#text[this.#at]
-    if (first === '"') this.#skipString()
+    if (first === '"') this.#beginString(null)
     else if (first === '{') this.#enter(new Set())
     else if (first === '[') this.#enter(null)
     else this.#scalar()
@@ -122,22 +140,30 @@ class Walk {
 
   #scalar(): void {
     const start = this.#at
-    let end = start
-    while (end < this.#text.length && end - start <= longestNumber && partOfScalar.test(this.#text[end] ?? '')) end += 1
-    if (!scalar.test(this.#text.slice(start, end))) this.#fail()
-    this.#at = end
+    if (!scalar.test(this.#take(partsOfScalar))) this.#fail('MALFORMED', start)
   }
 
-  #skipString(): void {
+  #beginString(names: Set<string> | null): void {
+    this.#string = { start: this.#at, names }
+    this.#at += 1
+  }
+
+  /** Reads on in a string, for one step at most. */
+  #readOn({ start, names }: { readonly start: number; readonly names: Set<string> | null }): void {
     const text = this.#text
-    if (text.charCodeAt(this.#at) !== quote) this.#fail()
-    let at = this.#at + 1
-    for (let code = text.charCodeAt(at); code !== quote; code = text.charCodeAt(at)) {
+    const end = this.#at + stepLength
+    let at = this.#at
+    let code = text.charCodeAt(at)
+    for (; code !== quote && at < end; code = text.charCodeAt(at)) {
       if (code === backslash) at = this.#behindEscape(at)
       else if (code >= 0x20) at += 1
       else this.#fail('MALFORMED', at)
     }
-    this.#at = at + 1
+    this.#at = at
+    if (code !== quote) return
+    this.#at += 1
+    this.#string = null
+    if (names) this.#name(names, start)
   }
 
   #behindEscape(at: number): number {
@@ -148,19 +174,26 @@ class Walk {
     return at + 6
   }
 
-  #string(): string {
-    const start = this.#at
-    this.#skipString()
+  /** A name that has been read, and what stands behind it. */
+  #name(names: Set<string>, start: number): void {
     const written = this.#text.slice(start + 1, this.#at - 1)
-    return written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written
+    const name = written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written
+    if (names.has(name)) this.#fail('MEMBER_TWICE', start)
+    names.add(name)
+    if (names.size > this.#limits.members) this.#fail('TOO_MUCH', start)
+    if (!this.#takes(':')) this.#fail()
+    this.#value()
   }
 }
 
-/** Walks a text and throws JsonError unless JSON.parse may read it. */
-export const checkJsonText = (text: string, limits: JsonLimits): void => new Walk(text, limits).run()
+/**
+ * Walks a text, a short while with each step, and throws JsonError unless JSON.parse may read it. Whoever walks to the end
+ * may do something else between the steps.
+ */
+export const jsonTextSteps = (text: string, limits: JsonLimits): Generator<void> => new Walk(text, limits).steps()
 
 /** Reads a JSON text; JsonError tells what is wrong with it, and where. */
 export const readJsonText = (text: string, limits: JsonLimits): unknown => {
-  checkJsonText(text, limits)
+  jsonTextSteps(text, limits).forEach(() => undefined)
   return JSON.parse(text)
 }

@@ -35,13 +35,28 @@ export const longestText = 200_000
 /** A kind of object that is read from text, by its label. */
 export type PemKind = keyof typeof labelsOf
 
-// No groups: their backtracking would overflow the stack within the body limit.
-const alphabet = /^[A-Za-z0-9+/]*={0,2}$/
+// White space is that of RFC 7468 3. No groups but the last, of two at most: their backtracking would overflow the stack.
+const form = /^[A-Za-z0-9+/ \t-\r]*(?:=[ \t-\r]*){0,2}$/
 
-/** The octets of padded base64 text with any white space, none for empty text; null when it is none (RFC 4648 4). */
+const octetsIn = (base64: string): number => Buffer.from(base64, 'base64').length
+
+/** Whether text of this form, of which so many octets were read, is whole groups of four characters. */
+const isWhole = (text: string, octets: number): boolean => {
+  const first = text.indexOf('=')
+  // One more character makes one more octet only where another was left over.
+  if (first < 0) return octets % 3 === 0 && octetsIn(`${text}A`) === octets
+  return octets % 3 === (text.includes('=', first + 1) ? 1 : 2)
+}
+
+/**
+ * The octets of padded base64 text with any white space of ASCII, none for empty text; null when it is none (RFC 4648 4).
+ * Texts of 32 MiB are read: passes over it are those of the engine, which takes nothing away piece by piece.
+ */
 export const findBase64 = (text: string): Buffer | null => {
-  const compact = text.replace(/\s+/g, '')
-  return compact.length % 4 === 0 && alphabet.test(compact) ? Buffer.from(compact, 'base64') : null
+  const trimmed = text.trim()
+  if (!form.test(trimmed)) return null
+  const octets = Buffer.from(trimmed, 'base64')
+  return isWhole(trimmed, octets.length) ? octets : null
 }
 
 // Every label that is registered fits, and none of them holds a hyphen.

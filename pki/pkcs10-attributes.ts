@@ -4,7 +4,7 @@ import { DerError, type DerValue, expectTag, findText, readOid, readSequence, re
 import { readSubjectAlternativeNames } from './certificate/extension-reader.ts'
 import { extensionOids } from './certificate/extensions.ts'
 import { type Extension, readExtension } from './certificate/tbs-certificate.ts'
-import { type AttributeName, attributeNames, type Name } from './names/name.ts'
+import { attributeNames, attributeTypes, emailOids, type Name } from './names/name.ts'
 
 /** Object identifiers of the attributes that are read or written. */
 export const attributeOids = {
@@ -65,7 +65,8 @@ const repeated = (texts: readonly string[]): string[] => {
 const singleValued: readonly string[] = Object.values(attributeOids)
 
 // The attributes that an end entity has as well; of others nothing is compared.
-const comparedAttributes: readonly (AttributeName | undefined)[] = ['CN', 'O', 'OU', 'C', 'emailAddress']
+const { CN, O, OU, C } = attributeTypes
+const comparedOids: readonly string[] = [...[CN, O, OU, C].map(({ oid }) => oid), ...emailOids]
 
 /** A request as its names are looked at. */
 export interface NamedRequest {
@@ -89,6 +90,8 @@ export const unreadNames = ({ name, attributes, extensions }: NamedRequest): str
   ...repeated(extensions.map(({ oid }) => oid)).map(oid => `The extension ${oid} is requested twice`),
   ...name
     .flat()
-    .filter(({ oid, text }) => text === null && comparedAttributes.includes(attributeNames.get(oid)))
-    .map(({ oid }) => `A ${attributeNames.get(oid)} of the subject is of a string type that is not read`),
+    .filter(({ oid, text }) => text === null && comparedOids.includes(oid))
+    .map(
+      ({ oid }) => `An attribute ${attributeNames.get(oid) ?? oid} of the subject is of a string type that is not read`,
+    ),
 ]

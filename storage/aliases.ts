@@ -20,18 +20,21 @@ const withoutRivals = (aliases: readonly NewAlias[]): NewAlias[] => {
   return [...byAlias.values()]
 }
 
-/** A condition: no other living end entity of the realm is known by a text as its alias, common name or external id. */
+/** What an end entity is found by: its alias and the fields of every strategy (contract 5.3). */
+const knownBy = ['alias', 'common_name', 'external_id', 'email', 'domains[1]', 'ips[1]'] as const
+
+/** A condition: no other living end entity of the realm is known by a text. */
 const isFree = (realmId: string, id: string, text: string): string =>
-  ['alias', 'common_name', 'external_id']
+  knownBy
     .map(
       column => `not exists (select 1 from end_entity other where other.realm_id = ${realmId} and other.id <> ${id}
-        and comparable(other.${column}) = comparable(${text}) and not other.archived)`,
+        and comparable((other.${column})) = comparable(${text}) and not other.archived)`,
     )
     .join(' and ')
 
 /**
  * Sets aliases where they are empty and no other end entity of the realm is known by them; else all stays as it is. What
- * is known by its common name or external id would else lend them to whoever has the alias, which look-ups prefer.
+ * is known by its own fields would else lend them to whoever has the alias, which look-ups prefer.
  */
 export const setAliases = async (em: EntityManager, all: readonly NewAlias[], now: Date): Promise<void> => {
   const aliases = withoutRivals(all)

@@ -68,3 +68,10 @@ test('Temporal and PostgreSQL publish no port, and the UI changes nothing', () =
   for (const name of ['temporal', 'postgres']) expect(services.get(name)).not.toMatch(/^ {4}ports:/m)
   expect(services.get('temporal-ui')).toContain("TEMPORAL_DISABLE_WRITE_ACTIONS: 'true'")
 })
+
+test('the API believes one proxy unless told otherwise, and only this host reaches it without', () => {
+  const api = services.get('api') ?? ''
+  expect(api).toContain('TRUSTED_PROXIES: ${TRUSTED_PROXIES:-1} ')
+  const [, ports = ''] = /^ {4}ports:\n((?: {6}- .*\n)+)/m.exec(api) ?? []
+  expect(ports.trim().split('\n')).toEqual(['- 127.0.0.1:8080:8080'])
+})

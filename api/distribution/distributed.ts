@@ -1,9 +1,8 @@
 // What anybody may fetch of a CA without a token (contract 10.2): GET and HEAD, with a tag to ask again by.
 import type { Context, Middleware } from 'koa'
 import { Failure } from '../../domain/failure.ts'
+import { admits } from '../kernel/middleware/methods.ts'
 import type { State } from '../kernel/middleware/state.ts'
-
-const methods = ['GET', 'HEAD']
 
 /** Something that is fetched: its tag, how long it may be kept, and how to get its octets. */
 export interface Distributed {
@@ -32,10 +31,7 @@ export const distributed = (
   return async (ctx, next) => {
     const [, id] = path.exec(ctx.path) ?? []
     if (id === undefined) return next()
-    if (!methods.includes(ctx.method)) {
-      ctx.set('Allow', methods.join(', '))
-      throw new Failure('METHOD_NOT_ALLOWED')
-    }
+    if (!admits(ctx, ['GET'])) return undefined
     const found = await find(id)
     if (!found) throw new Failure('CA_NOT_FOUND')
     await answer(ctx, found)

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Middleware } from 'koa'
 import type { Dependencies } from '../kernel/dependencies.ts'
+import { admits } from '../kernel/middleware/methods.ts'
 import type { State } from '../kernel/middleware/state.ts'
 import type { Operations } from '../kernel/operation.ts'
 import { openApiOf } from './openapi.ts'
@@ -60,8 +61,10 @@ export const documentation = (
     ),
   }
   return async (ctx, next) => {
-    const found = ['GET', 'HEAD'].includes(ctx.method) ? pages[ctx.path.replace(/\/$/, '')] : undefined
+    const path = ctx.path.replace(/\/$/, '')
+    const found = Object.hasOwn(pages, path) ? pages[path] : undefined
     if (!found) return next()
+    if (!admits(ctx, ['GET'])) return undefined
     const { type, body } = found()
     ctx.type = type
     ctx.set('Cache-Control', 'no-cache')

@@ -7,12 +7,12 @@ import type { Dependencies } from '../kernel/dependencies.ts'
 import { failureOf, statusOf } from '../kernel/errors.ts'
 import { readBytes } from '../kernel/middleware/body.ts'
 import type { limitsOf } from '../kernel/middleware/handler.ts'
+import { admits } from '../kernel/middleware/methods.ts'
 import type { State } from '../kernel/middleware/state.ts'
 import { networkOf } from '../kernel/rate-limit.ts'
 import { texts, type Language, type Texts } from './verification-texts.ts'
 
 const path = /^\/verify-email\/?$/
-const methods = ['GET', 'HEAD', 'POST']
 
 /** A form of one token. */
 const longestForm = 4096
@@ -116,10 +116,7 @@ export const verificationPage =
   ): Middleware<State> =>
   async (ctx, next) => {
     if (!path.test(ctx.path)) return next()
-    if (!methods.includes(ctx.method)) {
-      ctx.set('Allow', methods.join(', '))
-      throw new Failure('METHOD_NOT_ALLOWED')
-    }
+    if (!admits(ctx, ['GET', 'POST'])) return undefined
     ctx.set('Content-Security-Policy', policy)
     const language = await languageOf(ctx, deps)
     try {

@@ -12,7 +12,8 @@ export const maxIds = 10_000
 const controls = /^[^\u0000-\u001f\u007f-\u009f]*$/
 const lineOf = (text: z.ZodString, max: number) =>
   text
-    .max(max)
+    // What is too long is not looked at any further.
+    .max(max, { abort: true })
     .regex(controls, { error: 'must not hold control characters' })
     // Half a surrogate pair has no UTF-8 form, which is what the database keeps.
     .refine(text => text.isWellFormed(), { error: 'must be whole Unicode characters' })
@@ -45,6 +46,9 @@ const bytesOf = (find: (text: string) => Buffer | null, message: string, text = 
 /** Bytes: padded one-line Base64 out; white space is accepted in. */
 export const Base64 = bytesOf(findBase64, 'must be Base64')
 
+/** As Base64, of a text of at most so many characters. */
+export const Base64Within = (max: number) => bytesOf(findBase64, 'must be Base64', z.string().max(max))
+
 /** The DER of an object: as Base64, but PEM with its label and text around it are accepted in as well (RFC 7468 2). */
 export const Base64Of = (kind: PemKind) =>
   bytesOf(
@@ -65,9 +69,15 @@ export const UntrimmedText = (max: number) => lineOf(z.string(), max).register(m
 /** Texts that readers of their own judge and that are not kept as they are: whatever is in them is for those to refuse. */
 export const readByOthers = z.registry<{ reader: true }>()
 
-/** A required longer text that keeps its lines, such as PEM or CSV, and has a reader of its own. */
-export const LongText = (max = Number.MAX_SAFE_INTEGER) =>
-  z.string().min(1).max(max).register(readByOthers, { reader: true })
+/** A required longer text that keeps its blanks and lines, such as a JSON document; blank, it is no text. */
+export const Document = (max = Number.MAX_SAFE_INTEGER) =>
+  z.string().max(max).regex(/\S/, { error: 'must have at least 1 character' })
+
+/** A required longer text that keeps its lines, such as PEM, and has a reader of its own. */
+export const LongText = (max = Number.MAX_SAFE_INTEGER) => Document(max).register(readByOthers, { reader: true })
+
+/** A table: blank lines are for its reader to judge. */
+export const Table = () => z.string().min(1).register(readByOthers, { reader: true })
 
 /** An Int of int32 within a range. */
 export const Int = (min = -2_147_483_648, max = 2_147_483_647) => z.int().min(min).max(max)

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { BatchRefused } from '../../domain/batch.ts'
 import { apiErrors, Failure, type ApiError, type FieldError } from '../../domain/failure.ts'
-import { lookAt, maxFaults, type Fault } from './raw.ts'
+import { lookAt, lookYielding, maxFaults, type Fault, type Seen } from './raw.ts'
 
 /** What an operation may answer instead when the natural status is not in its row. */
 const fallbacks: Readonly<Record<number, readonly number[]>> = {
@@ -99,11 +99,7 @@ const refuse = (all: readonly Fault[]): never => {
 
 const faultOf = (issue: z.core.$ZodIssue): Fault => ({ path: issue.path, message: issue.message, issue })
 
-/** Looks at an input as a whole, before its members are read. */
-const seen = (schema: z.ZodType, given: unknown, error: z.core.$ZodErrorMap): unknown => {
-  const { input, faults } = lookAt(schema, given, error)
-  return faults.length > 0 ? refuse(faults) : input
-}
+const faultless = ({ input, faults }: Seen): unknown => (faults.length > 0 ? refuse(faults) : input)
 
 const decoded = <S extends z.ZodType>(schema: S, input: unknown, error: z.core.$ZodErrorMap): z.output<S> => {
   const result = z.safeDecode(schema, input as z.input<S>, { error })
@@ -112,11 +108,11 @@ const decoded = <S extends z.ZodType>(schema: S, input: unknown, error: z.core.$
 
 /** Reads parameters of a path or a query, or fails with 400 and one entry a parameter at fault. */
 export const readParameters = <S extends z.ZodType>(schema: S, given: unknown): z.output<S> =>
-  decoded(schema, seen(schema, given, parameterSentence), parameterSentence)
+  decoded(schema, faultless(lookAt(schema, given, parameterSentence)), parameterSentence)
 
 /** Reads a body as `readParameters` does, 20 entries at most; others are served between its steps. */
 export const readMembers = async <S extends z.ZodType>(schema: S, given: unknown): Promise<z.output<S>> => {
-  const input = seen(schema, given, sentence)
+  const input = faultless(await lookYielding(schema, given, sentence))
   await setImmediate()
   const value = decoded(schema, input, sentence)
   await setImmediate()

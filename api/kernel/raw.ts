@@ -1,9 +1,11 @@
 // What is judged of an input before its members are: how long lists are, whether texts can be kept, what an empty text of an
-// optional member means (contract 1.1, 1.2). Afterwards only as many faulty items are read as are told.
+// optional member means (contract 1.1, 1.2). Afterwards only as many faulty items are read as are told; of long lists others
+// are served meanwhile.
 import { z } from 'zod'
 import { isStorableText } from '../../storage/storable-text.ts'
 import { meantWhenEmpty, readByOthers } from './dto.ts'
 import { lengthOf, wireOf } from './schema.ts'
+import { mapYielding } from './yielding.ts'
 
 /** The most faults that are told. */
 export const maxFaults = 20
@@ -23,15 +25,26 @@ export interface Fault {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+const isReadByOthers = (schema: z.ZodType): boolean => readByOthers.get(schema) !== undefined
+
 const textTypes = new Set(['string', 'enum', 'literal'])
 
 /** Duplicates of a set count once, ids whatever their case. */
 const countOf = (items: readonly unknown[], distinct: boolean): number =>
   distinct ? new Set(items.map(item => (typeof item === 'string' ? item.toLowerCase() : item))).size : items.length
 
+/** A list whose items are to be seen and tried in slices. */
+interface LongList {
+  readonly element: z.ZodType
+  readonly path: readonly PropertyKey[]
+  /** As given, and once they are seen as they are then. */
+  readonly items: unknown[]
+}
+
 class Look {
   readonly faults: Fault[] = []
-  readonly #path: PropertyKey[] = []
+  #path: PropertyKey[] = []
+  readonly #long: LongList[] = []
   readonly #sentence: z.core.$ZodErrorMap
 
   constructor(sentence: z.core.$ZodErrorMap) {
@@ -59,10 +72,9 @@ class Look {
   }
 
   #text(schema: z.ZodType, nullable: boolean, text: string): string | null {
-    const isReadByOthers = readByOthers.get(schema) !== undefined
     const canBeAbsent = nullable && textTypes.has(schema.type) && !meantWhenEmpty.has(schema)
-    if (canBeAbsent && (isReadByOthers ? text : text.trim()) === '') return null
-    if (isReadByOthers || isStorableText(text)) return text
+    if (canBeAbsent && text.trim() === '' && (text === '' || !isReadByOthers(schema))) return null
+    if (isStorableText(text) || isReadByOthers(schema)) return text
     this.#fault(text.isWellFormed() ? 'must not hold control characters' : 'must be whole Unicode characters')
     return text
   }
@@ -81,29 +93,57 @@ class Look {
       return items
     }
     const element = list.element as z.ZodType
-    const seen = items.map((item, index) => this.#within(index, element, item))
-    if (items.length > sliceLength) this.#trySlices(list, seen)
-    return seen
+    if (items.length <= sliceLength) return items.map((item, index) => this.#within(index, element, item))
+    const later = { element, path: [...this.#path], items: [...items] }
+    this.#long.push(later)
+    return later.items
   }
 
-  #trySlices(list: z.ZodArray, items: readonly unknown[]): void {
-    const slice = z.array(list.element as z.ZodType)
-    for (let start = 0; start < items.length && this.faults.length < maxFaults; start += sliceLength) {
-      const { error } = z.safeDecode(slice, items.slice(start, start + sliceLength), { error: this.#sentence })
-      for (const issue of error?.issues ?? []) {
-        const [index, ...within] = issue.path
-        this.#fault(issue.message, { issue, path: [...this.#path, start + Number(index), ...within] })
+  /** Sees and tries the items of the long lists, a slice with each step. */
+  *trials(): Generator<void> {
+    for (let list = this.#long.shift(); list; list = this.#long.shift())
+      for (let start = 0; start < list.items.length && this.faults.length < maxFaults; start += sliceLength) {
+        this.#seeSlice(list, start)
+        yield* this.trials()
+        yield this.#trySlice(list, start)
       }
+  }
+
+  #seeSlice({ element, path, items }: LongList, start: number): void {
+    this.#path = [...path]
+    for (const [index, item] of items.slice(start, start + sliceLength).entries())
+      items[start + index] = this.#within(start + index, element, item)
+  }
+
+  #trySlice({ element, path, items }: LongList, start: number): void {
+    this.#path = []
+    const slice = items.slice(start, start + sliceLength)
+    const { error } = z.safeDecode(z.array(element), slice, { error: this.#sentence })
+    for (const issue of error?.issues ?? []) {
+      const [index, ...within] = issue.path
+      this.#fault(issue.message, { issue, path: [...path, start + Number(index), ...within] })
     }
   }
 }
 
-/** Looks at an input: what it is then, and what is at fault already. */
-export const lookAt = (
-  schema: z.ZodType,
-  input: unknown,
-  sentence: z.core.$ZodErrorMap,
-): { input: unknown; faults: readonly Fault[] } => {
+/** What an input is at a first look, and what is at fault already. */
+export interface Seen {
+  readonly input: unknown
+  readonly faults: readonly Fault[]
+}
+
+/** Looks at an input before its members are read. */
+export const lookAt = (schema: z.ZodType, given: unknown, sentence: z.core.$ZodErrorMap): Seen => {
   const look = new Look(sentence)
-  return { input: look.see(schema, input), faults: look.faults }
+  const input = look.see(schema, given)
+  look.trials().forEach(() => undefined)
+  return { input, faults: look.faults }
+}
+
+/** Looks at an input as `lookAt` does; others are served meanwhile. */
+export const lookYielding = async (schema: z.ZodType, given: unknown, sentence: z.core.$ZodErrorMap): Promise<Seen> => {
+  const look = new Look(sentence)
+  const input = look.see(schema, given)
+  await mapYielding(look.trials(), () => undefined)
+  return { input, faults: look.faults }
 }

@@ -2,6 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { apiErrors, Failure, type ApiError } from '../../domain/failure.ts'
 import type { Place } from '../../domain/permissions.ts'
+import { findByIds } from '../../storage/by-ids.ts'
 
 /** A row as the kernel sees it. */
 export interface Row {
@@ -84,7 +85,7 @@ export const namedIn = (input: SourceInput, from: Source): string | undefined =>
 }
 
 const loadAll = async (em: EntityManager, { entity, missing }: Source, ids: readonly string[]): Promise<Row[]> => {
-  const rows = await em.find<Row>(entity as EntityType<Row>, { id: { $in: [...ids] } })
+  const rows = await findByIds(em, entity as EntityType<Row>, ids)
   const byId = new Map(rows.map(row => [row.id, row]))
   return ids.map(id => byId.get(id) ?? missingRow(missing, id))
 }

@@ -19,14 +19,17 @@ const read = (configuration: string): Members => {
 }
 
 /** The settings of a new provider: checked, its defaults filled in. */
-export const newSettings = (type: CertificateProviderType, name: string, configuration: string): Members =>
-  providerKinds[type].settings(name, read(configuration))
+export const newSettings = async (
+  type: CertificateProviderType,
+  name: string,
+  configuration: string,
+): Promise<Members> => providerKinds[type].settings(name, read(configuration))
 
 /**
  * The settings of a changed provider: members that are absent keep their value, null brings back the default. What is
  * fixed keeps its value, and another value for it is refused.
  */
-export const changedSettings = (provider: CertificateProvider, configuration: string): Members => {
+export const changedSettings = async (provider: CertificateProvider, configuration: string): Promise<Members> => {
   const { certificateProviderType: type, name, settings } = provider
   const kind = providerKinds[type]
   const given = read(configuration)

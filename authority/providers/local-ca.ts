@@ -1,6 +1,7 @@
 // The CAs of a LOCAL provider: root and issuing CA (or a single one), their keys sealed before they are stored.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { fileNameBase } from '../../domain/file-name.ts'
 import type { Validity } from '../../domain/validity.ts'
 import {
   generateSerialNumber,
@@ -56,8 +57,8 @@ const years = (now: Date, count: number): Validity => {
   return { notBefore, notAfter }
 }
 
-const fileName = (certificate: CertificateDescription): string =>
-  `${(certificate.subjectCommonName ?? 'ca').replace(/[^\w.-]/g, '_')}_${certificate.serialNumber}.pem`
+const fileName = ({ subjectCommonName, serialNumber }: CertificateDescription): string =>
+  `${fileNameBase(subjectCommonName ?? 'ca', serialNumber)}.pem`
 
 /** One CA certificate of it. */
 interface CaPlan {

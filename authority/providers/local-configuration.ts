@@ -137,12 +137,12 @@ const checkName = (member: 'rootSubjectDn' | 'issuingSubjectDn', text: string): 
 }
 
 /** The settings of a LOCAL provider of this name: checked, its defaults filled in; INVALID_PROVIDER_CONFIGURATION. */
-export const localSettings = (name: string, given: Members): Members => {
+export const localSettings = async (name: string, given: Members): Promise<Members> => {
   const { ...whole } = completeLocal(name, given)
   const templates = readTemplates(whole.templates)
   checkName('rootSubjectDn', whole.rootSubjectDn)
   checkName('issuingSubjectDn', whole.issuingSubjectDn)
-  const impossible = findImpossible(whole, caKeySpec(whole), templates)
+  const impossible = await findImpossible(whole, caKeySpec(whole), templates)
   if (impossible)
     refuse(
       `${impossible.member} asks for no legal certificate: ${impossible.message}`,

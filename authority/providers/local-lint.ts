@@ -1,5 +1,6 @@
 // Whether every certificate that a LOCAL configuration asks for could be made (contract 10.1): each is built around a
-// sample key and linted before the configuration is stored. Nothing is signed.
+// sample key and linted before the configuration is stored, while others are served. Nothing is signed.
+import { setImmediate } from 'node:timers/promises'
 import type { KeySpec } from '../../domain/key-rules.ts'
 import type { Validity } from '../../domain/validity.ts'
 import { buildTbs, selfIssuer, type Issuer, type TbsInput } from '../../pki/certificate/certificate.ts'
@@ -63,12 +64,24 @@ const leafFinding = (template: Template, issuer: Issuer): string | null => {
   })
 }
 
+/** After so many templates the event loop has its turn. */
+const templatesAtOnce = 10
+
+const templateFinding = async (templates: readonly Template[], issuer: Issuer): Promise<Impossible | null> => {
+  for (const [index, template] of templates.entries()) {
+    const finding = leafFinding(template, issuer)
+    if (finding) return { member: 'templates', message: `template ${template.name}: ${finding}` }
+    if (index % templatesAtOnce === templatesAtOnce - 1) await setImmediate()
+  }
+  return null
+}
+
 /** The first certificate that could not be made, or null. */
-export const findImpossible = (
+export const findImpossible = async (
   { hierarchy, rootSubjectDn, issuingSubjectDn }: CertificatePlan,
   spec: KeySpec,
   templates: readonly Template[],
-): Impossible | null => {
+): Promise<Impossible | null> => {
   const publicKeySpki = sampleKey(spec)
   const nameOf = (text: string) => encodeName(parseNameText(text))
   const caFinding = (dn: string, template: Template, issuer: Issuer) =>
@@ -80,9 +93,5 @@ export const findImpossible = (
   if (rootFinding) return { member: 'rootSubjectDn', message: rootFinding }
   const issuingFinding = caFinding(issuingSubjectDn, internalTemplates[single ? 'SINGLE_CA' : 'ISSUING_CA'], root)
   if (issuingFinding) return { member: 'issuingSubjectDn', message: issuingFinding }
-  for (const template of templates) {
-    const finding = leafFinding(template, issuing)
-    if (finding) return { member: 'templates', message: `template ${template.name}: ${finding}` }
-  }
-  return null
+  return templateFinding(templates, issuing)
 }

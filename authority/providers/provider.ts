@@ -58,7 +58,7 @@ export interface RevocationOrder {
 /** A kind of certificate provider. */
 export interface ProviderKind {
   /** The settings of a provider of this name: checked, defaults filled in; INVALID_PROVIDER_CONFIGURATION. */
-  settings(name: string, given: Members): Members
+  settings(name: string, given: Members): Promise<Members>
   /** The members that stay as they are once the provider is there. */
   readonly fixed: readonly string[]
   /** What it offers under a policy's configuration; INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */

@@ -117,11 +117,13 @@ const describeExtensions = ({ extensions }: TbsFields) => {
   }
 }
 
-/** What no certificate may be, whoever issued it (RFC 5280 4.1.2.2, 4.1.2.5, 4.2). */
+/** What no certificate may be, whoever issued it (RFC 5280 4.1.2.1, 4.1.2.2, 4.1.2.5, 4.2). */
 const flaws: readonly (readonly [string, (tbs: TbsFields) => boolean])[] = [
   ['The serial number is not positive', ({ serialNumber }) => (serialNumber[0] ?? 0) >= 0x80],
   ['The serial number is 0', ({ serialNumber }) => serialNumber.every(octet => octet === 0)],
   ['The validity ends before it begins', ({ validity }) => validity.notAfter < validity.notBefore],
+  ['The version is none of 1, 2 and 3', ({ version }) => version < 0 || version > 2],
+  ['Extensions are of version 3', ({ version, extensions }) => version !== 2 && extensions.length > 0],
   ['An extension stands twice', ({ extensions }) => new Set(extensions.map(({ oid }) => oid)).size < extensions.length],
 ]
 

@@ -154,8 +154,10 @@ const readExtensions = (optional: readonly DerValue[]): Extension[] => {
 }
 
 const readVersion = (value: DerValue): number => {
-  const [version] = value.children
-  return readInteger(version)[0] ?? 0
+  const [version, ...rest] = value.children
+  const octets = readInteger(version)
+  if (octets.length > 1 || rest.length > 0) throw new DerError('The version is malformed')
+  return octets[0] ?? 0
 }
 
 // Members of RFC 5280 4.1 that come after the key, in this order.

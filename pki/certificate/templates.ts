@@ -96,11 +96,15 @@ export const builtInTemplates: readonly Template[] = [
 
 const infrastructureNames: readonly string[] = ['RA_USER', 'CMP_SIGNER']
 
-// Responders, registration authorities and certification authorities of CMC (RFC 6960 4.2.2.2, RFC 6402 2.10).
+/** Whoever believes the infrastructure believes certificates with one of these. */
 const infrastructureUsages: readonly (string | null)[] = [
-  extendedKeyUsageOids.OCSPSigning,
+  extendedKeyUsageOids.OCSPSigning, // RFC 6960 4.2.2.2
+  '1.3.6.1.5.5.7.3.15', // scvpServer, RFC 5055 3.5
+  '1.3.6.1.5.5.7.3.27', // cmcCA, RFC 6402 2.10
   extendedKeyUsageOids.cmcRA,
-  '1.3.6.1.5.5.7.3.27',
+  '1.3.6.1.5.5.7.3.29', // cmcArchive
+  '1.3.6.1.5.5.7.3.32', // cmKGA, RFC 9480 2.2
+  '1.3.6.1.4.1.311.20.2.1', // certificate request agent of Microsoft: enrols in the name of others
 ]
 
 /** Whether its certificates sign for the infrastructure, by its name or by an extended key usage (contract 5.1). */

@@ -75,6 +75,8 @@ export const signatureAlgorithms = {
 const readOnlySignatureAlgorithms = [
   withRsa('SHA1_WITH_RSA', `${pkcs1}.5`, 'sha1'),
   withRsa('SHA224_WITH_RSA', `${pkcs1}.14`, 'sha224'),
+  withRsa('SHA512_224_WITH_RSA', `${pkcs1}.15`, 'sha512-224'),
+  withRsa('SHA512_256_WITH_RSA', `${pkcs1}.16`, 'sha512-256'),
   withEcdsa('SHA1_WITH_ECDSA', `${ecdsaWithSha}.1`, 'sha1'),
   withEcdsa('SHA224_WITH_ECDSA', `${ecdsaWithSha}.3.1`, 'sha224'),
   ...[224, 256, 384, 512].flatMap((bits, place) => [

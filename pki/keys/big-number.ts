@@ -1,4 +1,7 @@
-// The number theory that the checks of RSA keys need.
+// The number theory that the checks of keys need.
+import { hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import pLimit from 'p-limit'
 
 /** The largest whole number whose square is not above the value (Newton's method). */
 export const squareRoot = (value: bigint): bigint => {
@@ -17,4 +20,41 @@ export const primesUpTo = (limit: number): bigint[] => {
   for (let candidate = 2; candidate <= limit; candidate++)
     if (!primes.some(prime => candidate % prime === 0)) primes.push(candidate)
   return primes.map(BigInt)
+}
+
+/** The greatest common divisor of a positive number and another (Euclid). */
+export const greatestDivisor = (one: bigint, other: bigint): bigint => {
+  let [a, b] = [one, other < 0n ? -other : other]
+  while (b !== 0n) [a, b] = [b, a % b]
+  return a
+}
+
+/** Some milliseconds of squarings of 4096 bits. */
+const stepsAtOnce = 256
+
+/** However many powers are computed, the event loop is kept by one slice of one of them at a time; they take turns. */
+const oneAtATime = pLimit(1)
+
+const squared = (power: bigint, bits: string, modulus: bigint): bigint => {
+  let result = power
+  for (const bit of bits) result = (result * result * (bit === '1' ? 2n : 1n)) % modulus
+  return result
+}
+
+/** A power of two modulo a number, bit by bit of the exponent; yields to the event loop after every few. */
+export const powerOfTwo = async (exponent: bigint, modulus: bigint): Promise<bigint> => {
+  const bits = exponent.toString(2)
+  let power = 1n
+  for (let start = 0; start < bits.length; start += stepsAtOnce)
+    await oneAtATime(async () => {
+      power = squared(power, bits.slice(start, start + stepsAtOnce), modulus)
+      await setImmediate()
+    })
+  return power
+}
+
+/** SHA-256 over a positive number in as few octets as hold it, the highest first. */
+export const numberHash = (number: bigint): Buffer => {
+  const digits = number.toString(16)
+  return hash('sha256', Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex'), 'buffer')
 }

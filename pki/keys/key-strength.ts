@@ -1,12 +1,9 @@
 // Weak public keys (contract 5.4 step 6): patterns by which a key has been broken without its owner's mistake showing.
-import { checkPrime } from 'node:crypto'
-import { promisify } from 'node:util'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { ed448 } from '@noble/curves/ed448.js'
 import { p256, p384, p521 } from '@noble/curves/nist.js'
-import pLimit from 'p-limit'
 import { Failure } from '../../domain/failure.ts'
-import { primesUpTo, squareRoot } from './big-number.ts'
+import { greatestDivisor, powerOfTwo, primesUpTo, squareRoot } from './big-number.ts'
 import { isKnownKey } from './known-keys.ts'
 import type { RsaNumbers } from './public-key.ts'
 import { describePublicKey, readPublicKeyParts, readRsaNumbers } from './public-key.ts'
@@ -86,30 +83,36 @@ const isGoodPoint = (key: Buffer, namedCurve: string): boolean => {
   }
 }
 
-const isPrime = promisify(checkPrime) as (candidate: bigint, options: { checks: number }) => Promise<boolean>
-
-// A product is found in one round, but a prime takes the library seconds: never more than one thread of the pool, which
-// tokens are verified in as well.
-const oneAtATime = pLimit(1)
-
-const isPrimeModulus = (modulus: bigint) => oneAtATime(() => isPrime(modulus, { checks: 1 }))
-
-const rsaWeakness = async (numbers: RsaNumbers, { spki, made }: Judged): Promise<string | undefined> => {
-  const found = rsaWeaknesses.find(({ found: isFound }) => isFound(numbers))?.finding
-  if (found) return found
-  if (isKnownKey(spki, numbers.modulus)) return known
-  return made && (await isPrimeModulus(numbers.modulus)) ? 'the RSA modulus is a prime' : undefined
+// By Fermat p divides 2^n - 2 where n is p or a power of it, and next to never where another prime stands beside it. The
+// library's own test takes seconds for a prime, which everybody else would wait for.
+const hasOnePrime = async (modulus: bigint): Promise<boolean> => {
+  const power = await powerOfTwo(modulus, modulus)
+  return greatestDivisor(modulus, power - 2n) !== 1n
 }
 
-const pointWeakness = (key: Buffer, namedCurve: string, spki: Buffer): string | undefined => {
-  if (!isGoodPoint(key, namedCurve)) return 'the point is not on the curve'
-  return isKnownKey(spki, null) ? known : undefined
-}
-
-/** A key that is judged, and whether keys of its size are made here. */
+/** A key that is judged: its SubjectPublicKeyInfo, and its name in the table of algorithms where it is in it. */
 interface Judged {
   readonly spki: Buffer
-  readonly made: boolean
+  readonly kind: string | null
+}
+
+const rsaWeakness = async (numbers: RsaNumbers, { spki, kind }: Judged): Promise<string | undefined> => {
+  const found = rsaWeaknesses.find(({ found: isFound }) => isFound(numbers))?.finding
+  if (found) return found
+  if (isKnownKey({ spki, kind, number: numbers.modulus })) return known
+  return kind !== null && (await hasOnePrime(numbers.modulus))
+    ? 'the RSA modulus is a prime or a power of one'
+    : undefined
+}
+
+// The x-coordinate of an uncompressed point (SEC 1 2.3.3), which a private scalar shares with its negative. Edwards keys
+// are known by their octets alone.
+const xOf = (point: Buffer, kind: string | null): bigint | null =>
+  kind?.startsWith('P-') ? BigInt(`0x${point.toString('hex', 1, (1 + point.length) / 2)}`) : null
+
+const pointWeakness = (key: Buffer, namedCurve: string, { spki, kind }: Judged): string | undefined => {
+  if (!isGoodPoint(key, namedCurve)) return 'the point is not on the curve'
+  return isKnownKey({ spki, kind, number: xOf(key, kind) }) ? known : undefined
 }
 
 /** The longest modulus that is judged: no policy lets in more, and the time for any length has no bound. */
@@ -118,9 +121,10 @@ const longestModulus = 8192
 const findWeakness = async (spki: Buffer): Promise<string | undefined> => {
   const { namedCurve, keySize, algorithm } = describePublicKey(spki)
   const { key } = readPublicKeyParts(readDer(spki))
-  if (namedCurve) return pointWeakness(key, namedCurve, spki)
+  const judged = { spki, kind: algorithm?.name ?? null }
+  if (namedCurve) return pointWeakness(key, namedCurve, judged)
   if (keySize === null || keySize > longestModulus) return undefined
-  return rsaWeakness(readRsaNumbers(key), { spki, made: algorithm !== null })
+  return rsaWeakness(readRsaNumbers(key), judged)
 }
 
 /**

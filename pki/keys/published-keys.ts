@@ -1,5 +1,5 @@
 // Keys whose private halves stand in books, standards and test suites: SHA-256 over the DER SubjectPublicKeyInfo, in hex.
-// Beside them stands what anybody guesses first: the smallest scalars of each curve.
+// Beside them stands what anybody guesses first: the smallest and the largest scalars of each curve.
 import { hash } from 'node:crypto'
 import { p256, p384, p521 } from '@noble/curves/nist.js'
 import { bitString, oid, sequence } from '../asn1/der.ts'
@@ -31,7 +31,6 @@ export const publishedKeys: Readonly<Record<string, string>> = {
   ad32320cf6c596d884b05381ba573aba8ddd5749b4de8f4a23a79f9a89ddaeb2: 'RFC 7517 A.1, RSA',
   '51b944cdfa544d4c3273aa6bf350625a7dd53bbb6a71723274f538b19a207760': 'RFC 7517 A.1, EC',
   '2bd1bb0c44a897c30a7aa0991cde38d8062fe441de50da0f46825344f602e827': 'RFC 7515 A.3, EC',
-  '9449eb4873a6a19a803682bcadbdca86e8c54b139e6105c1f9dc00e7b2b997a2': 'a sample of CVE-2008-0166',
   '7d5779c8508f8ac746da2ccd1e79632acf672803c6c159343e50313372c13f2b': 'the first primes after round numbers, RSA-2048',
 }
 
@@ -39,18 +38,19 @@ const smallest = 64
 
 const curves = { SECP256R1: p256.Point, SECP384R1: p384.Point, SECP521R1: p521.Point } as const
 
+/** The points of the smallest scalars, and of the largest, which are their negatives. */
 const multiplesOf = (name: keyof typeof curves): Uint8Array[] => {
   const { BASE } = curves[name]
   let point = BASE
   return Array.from({ length: smallest }, () => {
-    const octets = point.toBytes(false)
+    const both = [point.toBytes(false), point.negate().toBytes(false)]
     point = point.add(BASE)
-    return octets
-  })
+    return both
+  }).flat()
 }
 
-/** The hashes of the keys with the smallest private scalars, of every named curve. */
-export const smallScalarKeys = (): string[] =>
+/** The hashes of the keys with the smallest and the largest private scalars, of every named curve. */
+export const outermostScalarKeys = (): string[] =>
   Object.entries(curvesByOid).flatMap(([curve, named]) =>
     named
       ? multiplesOf(named.name).map(point =>

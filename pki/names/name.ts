@@ -54,6 +54,9 @@ export const attributeNames: ReadonlyMap<string, AttributeName> = new Map(
   Object.entries(attributeTypes).map(([name, type]) => [type.oid, name as AttributeName]),
 )
 
+/** The attributes that hold an e-mail address: that of PKCS#9, and `mail` of directories (RFC 4524 2.16). */
+export const emailOids: readonly string[] = [attributeTypes.emailAddress.oid, '0.9.2342.19200300.100.1.3']
+
 /** An attribute with a text in the string type of its kind. */
 export const textAttribute = (name: AttributeName, text: string): NameAttribute => {
   const type = attributeTypes[name]

@@ -1,7 +1,7 @@
 // What a PKCS#10 request or a certificate says about its subject, in the words of an end entity (SubjectDataDto).
 import type { SubjectAlternativeName } from '../../domain/address.ts'
 import type { GenericPair, SubjectData } from '../../domain/end-entity-rules.ts'
-import { attributeTexts, type Name, parseName } from './name.ts'
+import { attributeTexts, emailOids, type Name, parseName } from './name.ts'
 
 /** The attributes of a subject name that an end entity has as well; each list in encoding order (contract 5.4 step 9). */
 export interface SubjectNames {
@@ -19,7 +19,7 @@ export const subjectNamesOf = (name: Name): SubjectNames => ({
   organizations: attributeTexts(name, 'O'),
   organizationalUnits: attributeTexts(name, 'OU'),
   countries: attributeTexts(name, 'C'),
-  emailAddresses: attributeTexts(name, 'emailAddress'),
+  emailAddresses: name.flat().flatMap(({ oid, text }) => (emailOids.includes(oid) && text !== null ? [text] : [])),
 })
 
 /** Subject data whose lists are always there; as it came, not checked by the rules of end entities. */

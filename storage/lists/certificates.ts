@@ -6,7 +6,7 @@ import { anyOf } from './among.ts'
 import { conditionOf, issuedBy, ofAlias, ofPolicyNamed, statuses } from './certificate-filters.ts'
 import { Certificate } from '../rows/certificate.ts'
 import { readableRows, type Reader } from './readable-rows.ts'
-import { alias, foundInText, likeText, rowWithId, searchPage } from './search.ts'
+import { alias, amongIds, foundInText, likeText, rowWithId, searchPage } from './search.ts'
 
 /** What is looked for; null and absent members do not narrow. */
 export interface CertificateQuery {
@@ -49,12 +49,11 @@ const bounds = (name: string, from: Date | null, to: Date | null): (RawQueryFrag
   to ? raw(`${column(name)} <= ?`, [to]) : undefined,
 ]
 
-const whereOf = ({ realmId, policyId, endEntityId, certificateIds, archived }: CertificateQuery) => ({
+const whereOf = ({ realmId, policyId, endEntityId, archived }: CertificateQuery) => ({
   archived,
   ...(realmId && { realmId }),
   ...(policyId && { policyId }),
   ...(endEntityId && { endEntityId }),
-  ...(certificateIds && { id: { $in: certificateIds } }),
 })
 
 /** Serial number and fingerprint are lower-case hex, in which no other text is found. */
@@ -87,6 +86,7 @@ export const findCertificates = async (
   return searchPage(em, Certificate, {
     where: whereOf(query),
     and: [
+      query.certificateIds ? amongIds(query.certificateIds) : undefined,
       ...(await filtersOf(em, query)),
       query.certStatuses?.length ? anyOf(query.certStatuses.map(status => statuses[status](query.now))) : undefined,
       ...bounds('valid_not_before', query.validNotBeforeStart, query.validNotBeforeEnd),

@@ -3,7 +3,7 @@ import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postg
 import type { Page, PageRequest } from '../../domain/search.ts'
 import { Policy } from '../rows/policy.ts'
 import { readableRows, type Reader } from './readable-rows.ts'
-import { alias, searchPage } from './search.ts'
+import { alias, amongIds, searchPage } from './search.ts'
 
 /** What is looked for; null and absent members do not narrow. */
 export interface PolicyQuery {
@@ -25,11 +25,9 @@ const withoutPasswordOf = (endEntityId: string): RawQueryFragment =>
     [endEntityId],
   )
 
-const whereOf = ({ realmIds, certificateProviderId, policyIds, archived = false }: PolicyQuery) => ({
+const whereOf = ({ certificateProviderId, archived = false }: PolicyQuery) => ({
   archived,
-  ...(realmIds && { realmId: { $in: [...realmIds] } }),
   ...(certificateProviderId && { certificateProviderId }),
-  ...(policyIds && { id: { $in: [...policyIds] } }),
 })
 
 /** One page of the policies that satisfy the query and that this principal may read. */
@@ -37,6 +35,8 @@ export const findPolicies = async (em: EntityManager, reader: Reader, query: Pol
   searchPage(em, Policy, {
     where: whereOf(query),
     and: [
+      query.realmIds ? amongIds(query.realmIds, 'realm_id') : undefined,
+      query.policyIds ? amongIds(query.policyIds) : undefined,
       query.withoutPasswordOf ? withoutPasswordOf(query.withoutPasswordOf) : undefined,
       await readableRows(em, 'READ_POLICY', { reader, columns }),
     ],

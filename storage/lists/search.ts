@@ -94,6 +94,6 @@ export const searchPage = async <T extends object>(
   return pageOf(rows, totalOf(page, rows.length) ?? (await query.getCount()), page)
 }
 
-/** A condition that keeps the rows with these ids. */
-export const amongIds = (ids: readonly string[]): RawQueryFragment =>
-  raw(`${alias}.id = any(?::uuid[])`, [`{${ids.join(',')}}`])
+/** A condition that keeps the rows with these ids, or with one of them in another column; one parameter for thousands. */
+export const amongIds = (ids: readonly string[], column = 'id'): RawQueryFragment =>
+  raw(`${alias}.${column} = any(?::uuid[])`, [`{${ids.join(',')}}`])

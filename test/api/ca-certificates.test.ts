@@ -156,7 +156,11 @@ describe('the certificate of a CA', () => {
   test('cannot be changed', async () => {
     for (const method of ['post', 'put', 'patch', 'delete'] as const) {
       const reply = await service.anonymous[method](urlOf(ca.id))
-      expect([...refusalOf(reply), reply.headers.get('Allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', 'GET, HEAD'])
+      expect([...refusalOf(reply), reply.headers.get('Allow')]).toEqual([
+        405,
+        'METHOD_NOT_ALLOWED',
+        'GET, HEAD, OPTIONS',
+      ])
     }
   })
 })

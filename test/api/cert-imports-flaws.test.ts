@@ -55,11 +55,18 @@ const then =
     for (const change of changes) change(members)
   }
 
+const version = (...octets: number[]) => context(0, tlv(0x02, Buffer.from(octets)))
+
 const day = (text: string) => time(new Date(`${text}T00:00:00Z`))
 
 test.each<[string, (members: Buffer[]) => void]>([
   ['the serial number 0', replaced(1, integer(0))],
   ['a negative serial number', replaced(1, tlv(0x02, Buffer.of(0x80)))],
+  ['version 4', replaced(0, version(3))],
+  ['version 256', replaced(0, version(0, 255))],
+  ['version 513', replaced(0, version(2, 0))],
+  ['extensions in version 1', members => void members.shift()],
+  ['extensions in version 2', replaced(0, version(1))],
   ['an end before the beginning', replaced(4, sequence(day('2031-01-02'), day('2031-01-01')))],
   ['a key usage twice', withExtension(keyUsageOf(namedBits([0]).subarray(2)))],
   ['an extension twice that nobody reads', withExtension(policies, policies)],

@@ -5,6 +5,7 @@ import { exampleCertificatePem } from '../../api/kernel/examples.ts'
 import { system } from '../../domain/principal.ts'
 import { recordMany } from '../../storage/audit.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
+import { certificateReaders } from '../support/certificate-readers.ts'
 import { importPem } from '../support/importing.ts'
 import { issueNew, refusalOf, until } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
@@ -114,16 +115,9 @@ test('of very many events the newest 10,000 are told', async () => {
   ])
 })
 
-test.each<[string, (id: string) => object, number]>([
-  ['READ on it', id => ({ CERTIFICATE: { [id]: ['READ'] } }), 200],
-  ['any permission on its policy', () => ({ POLICY: { [scene.policyId]: ['SIGN'] } }), 200],
-  ['CERTS_READ of the realm', () => ({ REALM: { [scene.realmId]: ['CERTS_READ'] } }), 200],
-  ['REALMS_FULL_READ', () => ({ GLOBAL: ['REALMS_FULL_READ'] }), 200],
-  ['rights on requests', () => ({ REALM: { [scene.realmId]: ['READ', 'CERTREQS_READ', 'UPDATE'] } }), 403],
-  ['nothing', () => ({}), 403],
-])('with %s: %#', async (...[, grants, status]) => {
+test.each(certificateReaders)('with %s: %#', async (...[, grants, status]) => {
   const { id } = await issueNew(scene)
-  expect((await (await service.user(grants(id))).get(url(id))).status).toBe(status)
+  expect((await (await service.user(grants(id, scene))).get(url(id))).status).toBe(status)
 })
 
 test('an unknown one is 404, one of another realm 403', async () => {

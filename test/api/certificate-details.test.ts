@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'
+import { certificateReaders } from '../support/certificate-readers.ts'
 import { issueFor, issueNew, refusalOf } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
@@ -64,16 +65,9 @@ test('the state is computed', async () => {
   })
 })
 
-test.each<[string, (id: string) => object, number]>([
-  ['any permission on it', id => ({ CERTIFICATE: { [id]: ['REVOKE'] } }), 200],
-  ['any permission on its policy', () => ({ POLICY: { [scene.policyId]: ['SIGN'] } }), 200],
-  ['CERTS_READ of the realm', () => ({ REALM: { [scene.realmId]: ['CERTS_READ'] } }), 200],
-  ['REALMS_FULL_READ', () => ({ GLOBAL: ['REALMS_FULL_READ'] }), 200],
-  ['other rights of the realm', () => ({ REALM: { [scene.realmId]: ['READ', 'CERTREQS_READ', 'UPDATE'] } }), 403],
-  ['nothing', () => ({}), 403],
-])('with %s: %#', async (...[, grants, status]) => {
+test.each(certificateReaders)('with %s: %#', async (...[, grants, status]) => {
   const { id } = await issueNew(scene)
-  expect((await (await service.user(grants(id))).get(url(id))).status).toBe(status)
+  expect((await (await service.user(grants(id, scene))).get(url(id))).status).toBe(status)
 })
 
 test('an unknown one is 404, one of another realm 403', async () => {

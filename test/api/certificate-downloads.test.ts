@@ -127,6 +127,7 @@ describe('downloadCertificate', () => {
 
   test.each<[string, object, boolean, (certificateId: string) => string]>([
     ['the common name', { commonName: 'Größe & Maß/1' }, false, () => 'Gr__e___Ma__1'],
+    ['a name beyond the basic plane', { commonName: '😀 👩‍💻' }, false, () => '_____'],
     ['the alias', { email: 'jane@example.org' }, false, () => 'jane_example.org'],
     ['its id, when another has the alias', { email: 'jane@example.org' }, true, certificateId => certificateId],
   ])('names the file after %s', async (...[, subject, taken, nameOf]) => {

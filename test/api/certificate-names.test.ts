@@ -93,6 +93,9 @@ describe('templates of the infrastructure', () => {
     { name: 'RESPONDER', extendedKeyUsages: ['OCSPSigning'] },
     { name: 'RESPONDER_BY_OID', extendedKeyUsages: ['clientAuth', '1.3.6.1.5.5.7.3.9'] },
     { name: 'REGISTRAR', extendedKeyUsages: ['cmcRA'] },
+    { name: 'KEY_MAKER', extendedKeyUsages: ['1.3.6.1.5.5.7.3.32'] },
+    { name: 'VALIDATOR', extendedKeyUsages: ['1.3.6.1.5.5.7.3.15'] },
+    { name: 'ENROLMENT_AGENT', extendedKeyUsages: ['clientAuth', '1.3.6.1.4.1.311.20.2.1'] },
     { name: 'KIOSK', extendedKeyUsages: ['clientAuth'] },
   ]
   const providerWith = async (templates: object[]) => {
@@ -110,7 +113,7 @@ describe('templates of the infrastructure', () => {
     certificateProviderConfiguration: JSON.stringify({ templateSignerName }),
     ...members,
   })
-  const reserved = ['CMP_SIGNER', 'RA_USER', 'RESPONDER', 'RESPONDER_BY_OID', 'REGISTRAR']
+  const reserved = ['CMP_SIGNER', 'RA_USER', ...own.map(({ name }) => name).filter(name => name !== 'KIOSK')]
 
   test.each(reserved)('%s is for no policy of an ordinary realm', async name => {
     const made = await scene.owner.post('/api/v1/policies', await policyOf(name))

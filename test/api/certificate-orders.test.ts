@@ -312,8 +312,18 @@ describe('an order', () => {
   test.each(['', '/items'])('that is unknown is 404%s', async path => {
     const known = await scene.owner.get(`${orders}/order-${randomUUID()}${path}`)
     expect(refusalOf(known)).toEqual([404, 'ORDER_NOT_FOUND'])
-    expect(refusalOf(await scene.owner.get(`${orders}/a.b${path}`))).toEqual([400, 'INVALID_REQUEST'])
+    expect(refusalOf(await scene.owner.get(`${orders}/${'_-Aa0'.repeat(20)}${path}`))).toEqual([404, 'ORDER_NOT_FOUND'])
   })
+
+  test.each(['a.b', 'a%20b', 'a%2Fb', '..%2Fa', 'order%0A', '%00', '%C3%A4', 'a+b', 'a:b', '%25', 'x'.repeat(101)])(
+    'is an id of letters, digits, _ and -, not %s',
+    async id => {
+      for (const tail of ['', '/', '/items', '/items/', '/items?page=0&size=5'])
+        expect(refusalOf(await scene.owner.get(`${orders}/${id}${tail}`))).toEqual([400, 'INVALID_REQUEST'])
+      const { status } = await fetch(`${service.url}${orders}/${id}`)
+      expect(status).toBe(401)
+    },
+  )
 
   test('of one has one item, and the items come in pages', async () => {
     const id = await careful.newRequest()

@@ -4,8 +4,8 @@ import { expect, test } from '@jest/globals'
 import { csvText, readCsv, type CsvRow } from '../../api/resources/end-entities/csv.ts'
 import type { Failure } from '../../domain/failure.ts'
 
-const read = (table: string | Uint8Array, maxRows = 100, separators: readonly string[] = [';']) =>
-  readCsv(csvText(table), { separators, maxRows })
+const read = async (table: string | Uint8Array, maxRows = 100, separators: readonly string[] = [';']) =>
+  readCsv(await csvText(table), { separators, maxRows })
 const linesOf = (rows: readonly CsvRow[]) => rows.map(({ line }) => line)
 const failureOf = async (reading: Promise<unknown>): Promise<Failure> =>
   reading.then(
@@ -116,8 +116,14 @@ const turnsDuring = async (work: Promise<unknown>): Promise<number> => {
 test.each<[string, string]>([
   ['rows', `a;b\n${'1;"2, 3 and ""4"""\n'.repeat(10_000)}`],
   ['empty lines', `a\n${'\n'.repeat(200_000)}`],
+  ['millions of line ends', `a${'\r'.repeat(8_000_000)}b`],
   ['a field that does not end', `"${'x'.repeat(200_000)}`],
   ['rows full of stray quotes', `a\n${`x${'"'.repeat(9)}${'y'.repeat(200)}\n`.repeat(1000)}`],
 ])('a long table of %s lets others have their turn every few kilobytes', async (_, table) => {
   expect(await turnsDuring(read(table, 10_001))).toBeGreaterThan(table.length / 10_000)
+})
+
+test('CR, LF and CRLF are one line end each, wherever they stand in a long table', async () => {
+  const table = `${'x'.repeat(1_048_575)}\r\n${'y'.repeat(1_048_574)}\r\n\r`
+  expect(await csvText(table)).toBe(`${'x'.repeat(1_048_575)}\n${'y'.repeat(1_048_574)}\n\n`)
 })

@@ -136,6 +136,15 @@ describe('getEndEntityByRealmIdAndExternalId', () => {
     expect((await (await holderOf(other, 'FULL_READ')).get(find(realm, 'A 47/11'))).status).toBe(403)
   })
 
+  test('ids that differ in case or Unicode form are two', async () => {
+    const realm = await makeRealm(api.em())
+    const user = await api.user({ REALM: { [realm.id]: ['FULL_READ', 'ENDENTITIES_CREATE'] } })
+    for (const externalId of ['caf\u00e9', 'cafe\u0301', 'CAF\u00c9']) {
+      const { status, body } = await user.post(path, { realmId: realm.id, externalId })
+      expect([status, (await user.get(find(realm, externalId))).body.id]).toEqual([201, body.id])
+    }
+  })
+
   test('an unknown one is 404, an archived one 409', async () => {
     const realm = await someRealm()
     await makeEndEntity(api.em(), realm, { externalId: 'gone', archived: true })

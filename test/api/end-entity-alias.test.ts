@@ -59,6 +59,10 @@ test('its own alias may be set again, in other letters as well', async () => {
 test.each([
   ['the common name', { commonName: 'Caf\u00e9 01' }, 'cafe\u0301  01'],
   ['the external id', { externalId: 'A-4711' }, 'a-4711'],
+  ['the e-mail address', { email: 'ops@example.org' }, 'OPS@example.org'],
+  ['the first domain', { domains: ['a.example.org', 'b.example.org'] }, 'A.example.org'],
+  ['the first address', { ips: ['2001:db8::a'] }, '2001:DB8::A'],
+  ['the subject DN', { commonName: 'Web 01', organization: 'A, B', country: 'DE' }, 'CN=web  01,O=a\\, b,C=de'],
 ])('%s of another end entity is no alias, however it is written', async (_, members, alias) => {
   const { realm, one, owner } = await pair()
   const victim = await makeEndEntity(api.em(), realm, members)
@@ -80,6 +84,21 @@ test('the first issue gives no alias by which another end entity is known', asyn
   await api.em().transactional(em => setAliases(em, wanted, new Date()))
   const rows = await api.em().find(EndEntity, { id: { $in: [twin.id, single.id] } }, { orderBy: { commonName: 'asc' } })
   expect(rows.map(({ alias }) => alias)).toEqual(['single', null])
+})
+
+test('many first aliases are set by one statement, however little PostgreSQL knows of the table', async () => {
+  const realm = await makeRealm(api.em())
+  const rows = await api.em().execute<{ id: string; alias: string }[]>(
+    `insert into end_entity (id, created_by_type, created_date, last_modified_by_type, last_modified_date, realm_id,
+       common_name, email, domains, ips, generic_dto_list)
+     select gen_random_uuid(), 'SYSTEM', now(), 'SYSTEM', now(), ?, 'host-' || n, 'mail-' || n || '@example.org',
+       array['host-' || n || '.example.org'], array['2001:db8::' || n], '[]' from generate_series(1, 1000) n
+     returning id, common_name as alias`,
+    [realm.id],
+  )
+  const wanted = rows.map(row => ({ ...row, realmId: realm.id }))
+  await api.em().transactional(em => setAliases(em, wanted, new Date()))
+  expect(await api.em().count(EndEntity, { realmId: realm.id, alias: { $ne: null } })).toBe(1000)
 })
 
 test('a composed and a decomposed letter are one', async () => {

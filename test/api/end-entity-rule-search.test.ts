@@ -1,14 +1,13 @@
 // Searching end entities by the rules of a policy: it finds what the rules themselves let pass, however many there are.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { EndEntityProperty, RuleRequirement } from '../../domain/enums.ts'
 import { endEntityViolations, type EndEntityFields } from '../../domain/end-entity-rules.ts'
-import type { EndEntityRule } from '../../domain/policy-rules.ts'
 import { createEndEntities } from '../../storage/end-entity-bulk.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { Policy } from '../../storage/rows/policy.ts'
 import type { Realm } from '../../storage/rows/realm.ts'
 import { startApi, type Api, type ApiCaller } from '../support/api.ts'
+import { nothing, someRules, someStrategy } from '../support/end-entities.ts'
 import { refusalOf } from '../support/issuing.ts'
 import { makePolicy, makeProvider, makeRealm } from '../support/records.ts'
 
@@ -22,17 +21,6 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const nothing: EndEntityFields = {
-  commonName: null,
-  organization: null,
-  organizationalUnit: null,
-  country: null,
-  externalId: null,
-  email: null,
-  domains: [],
-  ips: [],
-  genericDtoList: [],
-}
 const pair = (key: string, value: string) => ({ key, value })
 const various: EndEntityFields[] = [
   { ...nothing, commonName: 'web-01' },
@@ -51,22 +39,12 @@ const find = async (policy: Policy): Promise<string[]> => {
   return reply.body.content.map(({ id }: { id: string }) => id).toSorted()
 }
 
-const texts = fc.constantFrom('web-.*', '.*example\\.org', '(?i)WEB.*', 'B \\d+', '')
-const rule = fc.record({
-  property: fc.constantFrom(...(Object.keys(EndEntityProperty) as EndEntityRule['property'][])),
-  requirement: fc.constantFrom(...(Object.keys(RuleRequirement) as EndEntityRule['requirement'][])),
-  pattern: fc.option(texts),
-  genericKey: fc.constantFrom('room', "o'hara", '?'),
-  maxCount: fc.option(fc.nat({ max: 2 })),
-})
-const strategy = fc.constantFrom('COMMON_NAME', 'EMAIL', 'DOMAIN', 'UUID' as const)
-
 test('the search finds what the rules let pass, whatever they are', async () => {
   await store(various)
   const stored = await api.em().find(EndEntity, { realmId: realm.id })
   const policy = await makePolicy(api.em(), realm)
   await fc.assert(
-    fc.asyncProperty(fc.array(rule, { maxLength: 4 }), strategy, async (endEntityRules, endEntityStrategy) => {
+    fc.asyncProperty(someRules, someStrategy, async (endEntityRules, endEntityStrategy) => {
       await api.em().nativeUpdate(Policy, { id: policy.id }, { endEntityRules, endEntityStrategy })
       const fit = stored.filter(one => endEntityViolations({ endEntityRules, endEntityStrategy }, one).length === 0)
       expect(await find(policy)).toEqual(fit.map(({ id }) => id).toSorted())

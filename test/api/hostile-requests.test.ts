@@ -84,6 +84,7 @@ describe('text of requests', () => {
 
 const cn = (value: Buffer) => [3, value] as const
 const evil = 'evil.example.com'
+const mail = '0.9.2342.19200300.100.1.3'
 const innocent: crafted.Crafted['subject'] = [cn(crafted.utf8String(name))]
 
 describe('a name that is hidden is PKCS10_MISMATCH', () => {
@@ -123,6 +124,14 @@ describe('a name that is hidden is PKCS10_MISMATCH', () => {
     [
       'as an e-mail address that is no text',
       () => ({ subject: [['1.2.840.113549.1.9.1', crafted.universalString('b@example.org')]] }),
+    ],
+    [
+      'as an e-mail address of a directory',
+      () => ({ subject: [...innocent, [mail, crafted.utf8String('b@example.org')]] }),
+    ],
+    [
+      'as an e-mail address of a directory that is no text',
+      () => ({ subject: [...innocent, [mail, crafted.universalString('b@example.org')]] }),
     ],
     [
       'beside two challenge passwords',
@@ -179,6 +188,7 @@ describe('signatures and keys', () => {
     ['SHA256_WITH_RSASSA_PSS', rsaKey, pss('sha256', 'sha256', '32')],
     ['SHA512_WITH_RSASSA_PSS', rsaKey, pss('sha512', 'sha256', '20')],
     ['SHA1_WITH_RSASSA_PSS', rsaKey, pss('sha1', 'sha1', '20')],
+    ['SHA512_256_WITH_RSA', rsaKey, ['-sha512-256']],
     ['SHA3_256_WITH_RSA', rsaKey, ['-sha3-256']],
     ['SHA3_512_WITH_ECDSA', ecKey, ['-sha3-512']],
   ])('%s is verified', async (signatureAlgorithm, keyOf, options) => {

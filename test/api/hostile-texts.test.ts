@@ -86,9 +86,42 @@ test.each([
   expect(JSON.stringify(reply.body).length).toBeLessThan(1000)
 })
 
-test('an empty configuration of a provider is 400', async () => {
-  const reply = await installation.admin.post(providers, provider(''))
-  expect([reply.status, reply.body.apiError]).toEqual([400, 'INVALID_REQUEST'])
+const imports = '/api/v1/cert-requests/import-certificates'
+const extraction = '/api/v1/public/extract-end-entity-from-pkcs10'
+const imported = (pemCertificates: string) => ({ policyId: exampleIds.Policy, pemCertificates })
+const required = [
+  ['configuration of a provider', 'POST', providers, provider],
+  [
+    'configuration of a provider in a change',
+    'PATCH',
+    `${providers}/${certificateProviderId}`,
+    (text: string) => ({ configuration: text }),
+  ],
+  [
+    'document of a policy in a change',
+    'PATCH',
+    `${policies}/${exampleIds.Policy}`,
+    (text: string) => ({ certificateProviderConfiguration: text }),
+  ],
+  ['import of certificates', 'POST', imports, imported],
+  ['dry run of an import', 'POST', `${imports}/verify`, imported],
+  ['extraction from a PKCS#10 request', 'POST', extraction, (text: string) => ({ pkcs10Pem: text })],
+  ['PKCS#10 request', 'POST', '/api/v1/pkcs10/parse', (text: string) => ({ pkcs10ReqBase64: text })],
+] as const
+
+test.each(required)('an empty or a blank %s is 400', async (...[, method, path, bodyOf]) => {
+  const { post, patch } = installation.admin
+  for (const text of ['', '  ', '\n\t\r\n', '\u00a0']) {
+    const reply = await (method === 'POST' ? post : patch)(path, bodyOf(text))
+    expect([text, reply.status, reply.body.apiError]).toEqual([text, 400, 'INVALID_REQUEST'])
+  }
+})
+
+test.each(['', '  ', '\n\t'])('the document of a policy is optional: %j is its default', async text => {
+  const body = policy({ name: `Blank ${JSON.stringify(text)}`, certificateProviderConfiguration: text })
+  const reply = await installation.admin.post(policies, body)
+  expect([reply.status, reply.body.apiError]).toEqual([422, 'INVALID_POLICY_CONFIGURATION'])
+  expect(reply.body.errorMessage).toContain('templateSignerName')
 })
 
 test('calm texts are taken, whatever their script', async () => {

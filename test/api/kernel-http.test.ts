@@ -62,9 +62,13 @@ describe('the methods of a path', () => {
     expect((await send('HEAD', '/api/v1/authenticated-principal')).status).toBe(401)
     expect((await send('HEAD', '/api/v1/cert-requests/search')).status).toBe(405)
   })
-  test.each(['/health/live', '/health/ready'])('DELETE %s is 405', async path => {
+  const served = ['/health/live', '/health/ready', '/docs', '/docs/', '/docs/start.js', '/api/openapi.json']
+  test.each(served)('DELETE %s is 405, OPTIONS 204, HEAD 200', async path => {
     const reply = await send('DELETE', path)
     expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    const options = await send('OPTIONS', path)
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS'])
+    expect((await send('HEAD', path)).status).toBe(200)
   })
 })
 
@@ -163,6 +167,26 @@ describe('what is no request', () => {
     const answer = await received
     expect(answer).toMatch(/^HTTP\/1.1 400 /)
     expect(failureIn(answer)).toMatchObject({ apiError: 'INVALID_REQUEST' })
+  })
+  test.each([
+    ['a target without a host', 'GET http://[/api/v1/realms HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['a target of another scheme', 'GET ftp://a/api/v1/realms HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['a port beyond all', 'GET http://a:99999/health/live HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['no Host', 'GET /health/live HTTP/1.1\r\n\r\n', 400],
+    ['an unknown expectation', 'GET /health/live HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n', 417],
+    ['nonsense', 'nonsense\r\n\r\n', 400],
+  ])('%s is told as every failure is, and kept by nobody', async (_, text, status) => {
+    const { socket, received } = await dial()
+    socket.write(text)
+    const answer = await received
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(answer).toMatch(/^cache-control: no-store\r$/im)
+    expect(failureIn(answer)).toMatchObject({ apiError: 'INVALID_REQUEST' })
+  })
+  test('a target with scheme and host is its path', async () => {
+    const { socket, received } = await dial()
+    socket.write(head('GET http://elsewhere.example/health/live?a=b', 'Connection: close'))
+    expect(await received).toMatch(/^HTTP\/1.1 200 /)
   })
   test('idle connections live 65 seconds', async () => {
     const { headers } = await user.get('/health/live')

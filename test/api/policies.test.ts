@@ -353,7 +353,10 @@ describe('checkEndEntityWithRules', () => {
     const second = await user.post(url, { endEntity: { commonName: 'a', email: 'a@example.org' } })
     expect([second.status, second.body]).toEqual([200, { result: true, violations: [] }])
     for (const body of [{}, { endEntityId: stored.id, endEntity: { commonName: 'a' } }])
-      expect((await user.post(url, body)).body.apiError).toBe('INVALID_REQUEST')
+      expect((await user.post(url, body)).body).toMatchObject({
+        apiError: 'INVALID_REQUEST',
+        fieldErrors: [{ field: 'endEntityId', message: expect.stringContaining('exactly one of') }],
+      })
     expect((await user.post(url, { endEntity: { commonName: 'a', country: 'XX' } })).body.apiError).toBe(
       'VALIDATION_FAILED',
     )

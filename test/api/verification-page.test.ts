@@ -97,5 +97,5 @@ test('nothing of it may be kept, framed, scripted or told to others', async () =
 
 test('other methods are 405', async () => {
   const reply = await service.anonymous.put('/verify-email', {})
-  expect([reply.status, reply.headers.get('Allow')]).toEqual([405, 'GET, HEAD, POST'])
+  expect([reply.status, reply.headers.get('Allow')]).toEqual([405, 'GET, POST, HEAD, OPTIONS'])
 })

@@ -151,7 +151,7 @@ test('whatever is written as CSV reads back the same', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(subject, { maxLength: 6 }), style, async (subjects, how) => {
       const table = write(subjects, how)
-      const text = csvText(how.bytes ? Buffer.from(table) : table)
+      const text = await csvText(how.bytes ? Buffer.from(table) : table)
       const [header, ...rows] = await readCsv(text, { separators: separatorsOf(text), maxRows: 100 })
       const columns = readHeader(header?.fields ?? [])
       expect(rows.map(({ fields }) => canonical(readRow(columns, fields ?? [])))).toEqual(subjects.map(canonical))

@@ -163,6 +163,8 @@ test.each<[string, SubjectData, string[]]>([
     ['commonName', 'externalId', 'genericDtoList[0].key', 'genericDtoList[0].value'],
   ],
   ['an unknown country', { commonName: 'a', country: 'XX' }, ['country']],
+  ['a letter that becomes two', { commonName: 'a', country: 'ß' }, ['country']],
+  ['a letter that becomes another', { commonName: 'a', country: '\u017fi' }, ['country']],
   ['a country of three letters', { commonName: 'a', country: 'DEU' }, ['country']],
   ['a bad address', { email: 'nobody' }, ['email']],
   ['bad names', { domains: ['ok.example', 'no_good'], ips: ['300.1.1.1'] }, ['domains[1]', 'ips[0]']],

@@ -1,7 +1,7 @@
 // JSON read strictly: what JSON.parse takes but for members given twice and for what is beyond the limits, in linear time.
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { JsonError, readJsonText } from '../../domain/json-text.ts'
+import { JsonError, jsonTextSteps, readJsonText } from '../../domain/json-text.ts'
 
 const limits = { depth: 50, values: 5000, members: 500 }
 const read = (text: string): unknown => {
@@ -68,4 +68,22 @@ test.each([
   ['an endless text', `"${'\\"'.repeat(2_000_000)}`, 'MALFORMED'],
 ])('%s', (_, text, outcome) => {
   expect(read(text)).toEqual(outcome)
+})
+
+test.each([0, 1, 2, 3, 4, 5, 6])(
+  'strings longer than a step are read as JSON.parse reads them, %i characters shifted',
+  shift => {
+    const text = `{"${'\\u000a'.repeat(30_000)}":"${'x'.repeat(shift)}${'\\u000a'.repeat(40_000)}${'y'.repeat(70_000)}"}`
+    expect(readJsonText(text, limits)).toEqual(JSON.parse(text))
+    expect(read(text.slice(0, -2))).toBe('MALFORMED')
+  },
+)
+
+test.each([
+  ['a string', `"${'x'.repeat(1_000_000)}"`],
+  ['escapes', `"${'\\u000a'.repeat(200_000)}"`],
+  ['a name', `{"${'x'.repeat(1_000_000)}":1}`],
+  ['values', JSON.stringify(Array.from({ length: 4000 }, () => ({ name: 'x'.repeat(250) })))],
+])('%s of a million characters is walked in steps of a small part of it', (_, text) => {
+  expect(jsonTextSteps(text, { ...limits, values: 10_000 }).toArray().length).toBeGreaterThan(10)
 })

@@ -75,3 +75,16 @@ test.each([
 ])('no object is found in PEM %s', (_, text) => {
   expect(findObject('CERTIFICATE REQUEST', text)).toBeNull()
 })
+
+test('base64 is whole groups of four, whatever white space stands between, as the text without it is', () => {
+  const characters = fc.constantFrom(...Array.from('ABz09+/ '), '\n', '\r', '\t', '\v', '\f', '=', '-', '\u1680')
+  fc.assert(
+    fc.property(fc.array(characters, { maxLength: 16 }), fc.constantFrom('', '=', '==', '= =\n'), (some, end) => {
+      const text = `${some.join('')}${end}`
+      const compact = text.trim().replace(/[ \t-\r]/g, '')
+      const whole = compact.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(compact)
+      expect(findBase64(text)).toEqual(whole ? Buffer.from(compact, 'base64') : null)
+    }),
+    { numRuns: 5000 },
+  )
+})

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from '@jest/globals'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { createPkcs10, parsePkcs10 } from '../../pki/pkcs10.ts'
 import { subjectDataOf } from '../../pki/names/subject-data.ts'
+import { nothing } from '../support/end-entities.ts'
 import { openssl, Workbench } from './openssl.ts'
 
 const bench = new Workbench()
@@ -14,18 +15,6 @@ const subjectOf = async (...args: readonly string[]) => {
   const key = await bench.file((await keys()).privateKeyPkcs8)
   const request = ['req', '-new', '-keyform', 'DER', '-key', key, '-utf8', '-outform', 'DER', ...args]
   return subjectDataOf(parsePkcs10((await openssl(...request)).output))
-}
-
-const nothing = {
-  commonName: null,
-  organization: null,
-  organizationalUnit: null,
-  country: null,
-  externalId: null,
-  email: null,
-  domains: [],
-  ips: [],
-  genericDtoList: [],
 }
 
 test('the names of a request of openssl become those of an end entity', async () => {

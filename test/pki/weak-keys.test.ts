@@ -1,5 +1,12 @@
 // Keys whose private halves are known, and keys that are no product of two primes (contract 5.4 step 6).
-import { createECDH, createHash, createPrivateKey, createPublicKey, generatePrimeSync } from 'node:crypto'
+import {
+  createECDH,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generatePrimeSync,
+  getDiffieHellman,
+} from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { bitString, derNull, integer, oid, sequence } from '../../pki/asn1/der.ts'
 import { addKnownKeys } from '../../pki/keys/known-keys.ts'
@@ -40,6 +47,12 @@ test.each<[string, keyof typeof curves, string]>([
   ['the scalar 1', 'prime256v1', '1'],
   ['the scalar 64', 'secp384r1', '40'],
   ['the scalar 2', 'secp521r1', '2'],
+  ['the largest scalar', 'prime256v1', 'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632550'],
+  [
+    'the largest scalar but 63',
+    'secp384r1',
+    'ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52933',
+  ],
 ])('the EC key of %s is WEAK_KEY', async (_, curve, scalar) => {
   expect(await codeOf(ec(curve, scalar))).toBe('WEAK_KEY')
 })
@@ -71,6 +84,23 @@ test('a modulus that is a prime is WEAK_KEY, and one that is a product is not', 
   expect(await codeOf(publicKeySpki)).toBeNull()
 })
 
+const isPrecisely = (bits: number) => (number: bigint) => number.toString(2).length === bits
+
+test.each([2, 3, 5])('a modulus that is a prime to the power of %d is WEAK_KEY', async power => {
+  const primes = Array.from({ length: 100 }, () => generatePrimeSync(Math.ceil(2048 / power), { bigint: true }))
+  const modulus = primes.map(prime => prime ** BigInt(power)).find(isPrecisely(2048))
+  expect(await codeOf(rsa(modulus ?? 0n))).toBe('WEAK_KEY')
+})
+
+test('who sends primes holds nobody up: a calm key is judged before eight of them are', async () => {
+  const prime = BigInt(`0x${getDiffieHellman('modp16').getPrime('hex')}`)
+  const { publicKeySpki } = await generateKeyPair({ cryptoAlgorithm: 'RSA', keySize: 2048 })
+  const judged: (string | null)[] = []
+  const judge = async (spki: Buffer) => void judged.push(await codeOf(spki))
+  await Promise.all([...Array.from({ length: 8 }, () => judge(rsa(prime))), judge(publicKeySpki)])
+  expect(judged).toEqual([null, ...Array.from({ length: 8 }, () => 'WEAK_KEY')])
+})
+
 test('an exponent of more than 256 bits is WEAK_KEY', async () => {
   const modulus = generatePrimeSync(1024, { bigint: true }) * generatePrimeSync(1024, { bigint: true })
   expect(await codeOf(rsa(modulus, 2n ** 256n + 1n))).toBe('WEAK_KEY')
@@ -87,6 +117,7 @@ const entries: readonly [string, (spki: Buffer, modulus: string) => string][] = 
     "an entry of Debian's openssl-blacklist",
     (_, modulus) => createHash('sha1').update(`Modulus=${modulus}\n`).digest('hex').slice(-20),
   ],
+  ['a hash of its modulus', (_, modulus) => createHash('sha256').update(modulus, 'hex').digest('hex')],
 ]
 
 test.each(entries)('a key is WEAK_KEY once a list with %s is loaded', async (_, entryOf) => {
@@ -96,6 +127,19 @@ test.each(entries)('a key is WEAK_KEY once a list with %s is loaded', async (_, 
   expect(await codeOf(publicKeySpki)).toBeNull()
   expect(addKnownKeys(`# RSA-2048\r\n\n${entryOf(publicKeySpki, modulus)}\r\n`)).toBe(1)
   expect(await codeOf(publicKeySpki)).toBe('WEAK_KEY')
+})
+
+test('an EC key is WEAK_KEY once a list with a hash of its x-coordinate is loaded, and an Edwards key is not', async () => {
+  // The first scalar from here on whose x-coordinate begins with a zero, which is left out.
+  const point = (scalar: bigint) => ec('prime256v1', scalar.toString(16))
+  let scalar = 2n ** 200n
+  while (point(scalar).at(-64) !== 0) scalar++
+  const edwardsKey = ed25519('07'.repeat(32))
+  expect(await codeOf(point(scalar))).toBeNull()
+  const numbers = [point(scalar).subarray(-63, -32), edwardsKey.subarray(-32)]
+  addKnownKeys(numbers.map(octetsOf => createHash('sha256').update(octetsOf).digest('hex')).join('\n'))
+  expect(await codeOf(point(scalar))).toBe('WEAK_KEY')
+  expect(await codeOf(edwardsKey)).toBeNull()
 })
 
 test.each(['nonsense', 'abcd', '0'.repeat(40), `${'a'.repeat(64)} b`])('%j is no entry of a list', line => {

@@ -1,10 +1,10 @@
 // Reading a request body: JSON only, UTF-8 only, no member twice, and never more than allowed (contract 1.2).
-import { setImmediate } from 'node:timers/promises'
 import type { Context } from 'koa'
 import { Failure } from '../../../domain/failure.ts'
-import { checkJsonText, JsonError, type JsonFault } from '../../../domain/json-text.ts'
+import { JsonError, jsonTextSteps, type JsonFault } from '../../../domain/json-text.ts'
 import { mebibyte } from '../body-limit.ts'
 import type { Operation } from '../operation.ts'
+import { breathe, mapYielding } from '../yielding.ts'
 
 /** More than the largest body that means something holds: 10,000 resources with each permission that they have. */
 const jsonLimits = { depth: 100, values: 150_000, members: 1000 }
@@ -63,9 +63,9 @@ const refusals: Readonly<Record<JsonFault, (place: string) => Failure>> = {
     new Failure('REQUEST_TOO_LARGE', `The body is nested deeper or holds more than allowed: see ${place}.`),
 }
 
-const check = (text: string): void => {
+const check = async (text: string): Promise<void> => {
   try {
-    checkJsonText(text, jsonLimits)
+    await mapYielding(jsonTextSteps(text, jsonLimits), () => undefined)
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     throw refusals[error.fault](`line ${error.line}, column ${error.column}`)
@@ -74,11 +74,12 @@ const check = (text: string): void => {
 
 const parse = async (bytes: Buffer): Promise<unknown> => {
   const pause = async (): Promise<void> => {
-    if (bytes.length > longText) await setImmediate()
+    if (bytes.length > longText) await breathe()
   }
   await pause()
   const text = textOf(bytes)
-  check(text)
+  await pause()
+  await check(text)
   await pause()
   const value: unknown = JSON.parse(text)
   await pause()

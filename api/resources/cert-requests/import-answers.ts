@@ -1,4 +1,5 @@
 // What is kept of a judged import, and how each of its blocks is answered (contract 6.4).
+import { fileNameBase } from '../../../domain/file-name.ts'
 import { certStatusAt } from '../../../domain/lifecycle.ts'
 import { publicKeyHash } from '../../../pki/keys/request-key.ts'
 import type { NewCa, NewCertificate, storeImport } from '../../../storage/certificate-import.ts'
@@ -8,7 +9,7 @@ import type { Issuance } from './import-issuers.ts'
 import type { Judged, Judgement } from './import-judgement.ts'
 
 const fileNameOf = ({ certificate: { subjectCommonName, serialNumber } }: ForeignCertificate): string =>
-  `${(subjectCommonName ?? 'ca').replace(/[^\w.-]/g, '_').slice(0, 200)}_${serialNumber}.pem`
+  `${fileNameBase(subjectCommonName?.slice(0, 200) ?? 'ca', serialNumber)}.pem`
 
 /** The CA records that an import adds, and the id of every CA certificate that is known then. */
 const casOf = (judged: readonly Judged[], { issuerOf, caIds }: Issuance) => {

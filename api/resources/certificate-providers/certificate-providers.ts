@@ -47,7 +47,7 @@ export const createCertificateProvider = operation('POST /certificate-providers'
   refuses: ['ALREADY_EXISTS', 'INVALID_PROVIDER_CONFIGURATION'],
   never: [404],
   handle: async ({ em, caller, temporal, body: { name, certificateProviderType, configuration } }) => {
-    const settings = newSettings(certificateProviderType, name, configuration)
+    const settings = await newSettings(certificateProviderType, name, configuration)
     const data = { name, certificateProviderType, settings }
     const made = await create(em, caller, { entity: CertificateProvider, data, what: `Certificate provider ${name}` })
     await temporal.run(prepareProviderRun(made.id), preparationSeconds)
@@ -97,7 +97,7 @@ export const updateCertificateProvider = operation('PATCH /certificate-providers
   fails: [409, 415, 422],
   refuses: ['ALREADY_EXISTS', 'INVALID_PROVIDER_CONFIGURATION'],
   handle: async ({ em, target, body: { name, configuration } }) => {
-    const settings = configuration === undefined ? undefined : changedSettings(target, configuration)
+    const settings = configuration === undefined ? undefined : await changedSettings(target, configuration)
     if (!change(target, { name, settings })) return shown(target)
     record(em, { type: 'ENTITY_UPDATED', objectId: target.id, what: `Certificate provider ${target.name} updated` })
     await em.flush()

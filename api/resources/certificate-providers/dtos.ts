@@ -4,6 +4,7 @@ import { CertificateProviderType, ConnectionStatus } from '../../../domain/enums
 import {
   ArchiveInfo,
   change,
+  Document,
   dto,
   enumOf,
   Long,
@@ -22,8 +23,7 @@ import {
 } from '../../kernel/dto.ts'
 
 const providerType = enumOf(CertificateProviderType, 'CertificateProviderType')
-/** Spaces and lines are part of a JSON document. */
-const configuration = z.string().min(1).max(1_000_000)
+const configuration = Document(1_000_000)
 
 /** A certificate provider; its configuration is shown without secrets. */
 export const GetCertificateProviderResponseDto = dto('GetCertificateProviderResponseDto', {

@@ -11,9 +11,11 @@ import {
 } from '../../../domain/enums.ts'
 import { DerError } from '../../../pki/asn1/der-reader.ts'
 import { parseName } from '../../../pki/names/name.ts'
+import { longestText } from '../../../pki/pem.ts'
 import {
   ArchiveInfo,
   Base64,
+  Base64Within,
   dto,
   enumOf,
   idsOf,
@@ -208,9 +210,12 @@ export const CertificateSearchRequestDto = dto('CertificateSearchRequestDto', {
   archived: withDefault(z.boolean(), false),
 })
 
+/** Far more than the digits with anything between them. */
+const longestHex = 1000
+
 const hex = (form: RegExp, error: string, bareOf: (digits: string) => string = digits => digits) =>
   z
-    .codec(z.string(), z.string().regex(form, { error }), {
+    .codec(z.string().max(longestHex), z.string().regex(form, { error }), {
       decode: text => bareOf(text.toLowerCase().replace(/[\s:]/g, '')),
       encode: digits => digits,
     })
@@ -235,6 +240,6 @@ const isName = (der: Uint8Array): boolean => {
 
 /** The issuer (DER Name) and serial number that a certificate is looked up by. */
 export const GetCertByIssuerDnBinAndSnDto = dto('GetCertByIssuerDnBinAndSnDto', {
-  issuerDnBin: Base64.refine(isName, { error: 'must be a DER Name' }),
+  issuerDnBin: Base64Within(longestText).refine(isName, { error: 'must be a DER Name' }),
   serialNumber: SerialNumber,
 })

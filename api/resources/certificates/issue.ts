@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { WorkflowNotFoundError } from '@temporalio/client'
 import { apiErrors, Failure } from '../../../domain/failure.ts'
 import { issueStep, type IssueState, type IssueStep } from '../../../domain/issue-rules.ts'
+import { findByIds } from '../../../storage/by-ids.ts'
 import { claimRequests } from '../../../storage/claims.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { isOrder } from '../../../workflows/ids.ts'
@@ -24,7 +25,7 @@ export const issueStateOf = ({ certRequestStatus, archived, runId, undelivered }
 
 /** Answers how to get a request of the list: CERT_REQUEST_NOT_FOUND, or ACCESS_DENIED without the right to issue it. */
 export const loadRequests = async (em: EntityManager, caller: Caller, ids: readonly string[]) => {
-  const rows = await em.find(CertRequest, { id: { $in: [...ids] } })
+  const rows = await findByIds(em, CertRequest, ids)
   const verdicts = await caller.which(
     'ISSUE',
     rows.map(row => row.place),

@@ -3,7 +3,9 @@ import { isUtf8 } from 'node:buffer'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { parse, type CsvError, type CsvErrorCode, type InfoRecord } from 'csv-parse'
+import { longestRow } from '../../../domain/end-entity-csv.ts'
 import { Failure } from '../../../domain/failure.ts'
+import { mapYielding } from '../../kernel/yielding.ts'
 
 /** One row: the line where it starts, the first being 1; null instead of fields where a quote stands astray. */
 export interface CsvRow {
@@ -18,8 +20,6 @@ export interface CsvOptions {
   readonly maxRows: number
 }
 
-/** Long enough for every row that can be accepted. */
-const maxRowLength = 300_000
 /** The library looks at the whole field again at each of them. */
 const maxStrayQuotes = 10
 const chunkBytes = 8192
@@ -27,7 +27,7 @@ const chunkBytes = 8192
 const reasons: Partial<Record<CsvErrorCode, string>> = {
   CSV_INVALID_CLOSING_QUOTE: 'something stands between a closing quote and the next separator',
   CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
-  CSV_MAX_RECORD_SIZE: `the row is longer than ${maxRowLength} characters`,
+  CSV_MAX_RECORD_SIZE: `the row is longer than ${longestRow} characters`,
 }
 
 const unreadable = (line: number, reason: string) =>
@@ -39,11 +39,32 @@ const decoded = (table: string | Uint8Array): string => {
   return typeof table === 'string' ? table : Buffer.from(table).toString()
 }
 
+const [lf, cr] = [0x0a, 0x0d]
+const pieceLength = 1_048_576
+
+function* startsIn(bytes: Buffer) {
+  for (let start = 0; start < bytes.length; start += pieceLength) yield start
+}
+
+/** Octets with every line end as LF, in the place of those that are given. */
+const withLineFeeds = async (bytes: Buffer): Promise<Buffer> => {
+  let length = 0
+  const copyPiece = (start: number): void => {
+    const end = Math.min(start + pieceLength, bytes.length)
+    for (let at = start; at < end; at += 1) {
+      const octet = bytes[at] ?? lf
+      if (octet === cr && bytes[at + 1] === lf) continue
+      bytes[length] = octet === cr ? lf : octet
+      length += 1
+    }
+  }
+  await mapYielding(startsIn(bytes), copyPiece)
+  return bytes.subarray(0, length)
+}
+
 /** The text of a table, without byte order mark, every line end as LF; INVALID_CSV when it is not UTF-8. */
-export const csvText = (table: string | Uint8Array): string =>
-  decoded(table)
-    .replace(/^\uFEFF/, '')
-    .replace(/\r\n?/g, '\n')
+export const csvText = async (table: string | Uint8Array): Promise<string> =>
+  (await withLineFeeds(Buffer.from(decoded(table).replace(/^\uFEFF/, '')))).toString()
 
 const lineEnds = (text: string): number => text.split('\n').length - 1
 
@@ -93,7 +114,7 @@ export const readCsv = async (text: string, { separators, maxRows }: CsvOptions)
     relax_column_count: true,
     skip_records_with_error: true,
     on_skip: stray.note,
-    max_record_size: maxRowLength,
+    max_record_size: longestRow,
     raw: true,
     info: true,
   })

@@ -9,7 +9,6 @@ import {
   idsOf,
   listOf,
   Long,
-  LongText,
   maybe,
   MaybeText,
   Metadata,
@@ -20,6 +19,7 @@ import {
   Uuid,
   Version,
   withDefault,
+  Table,
 } from '../../kernel/dto.ts'
 import { ApiErrorValue, subjectAnswer, subjectFields } from '../../kernel/shared-dtos.ts'
 
@@ -65,7 +65,7 @@ export const FindEeByCertBytesRequestDto = dto('FindEeByCertBytesRequestDto', { 
 /** A CSV table of end entities, as text or as bytes. */
 export const EndEntitiesCsvDto = exactlyOne('EndEntitiesCsvDto', ['csv', 'csvBase64'], {
   realmId: Uuid,
-  csv: maybe(LongText()),
+  csv: maybe(Table()),
   csvBase64: maybe(Base64),
   policyId: maybe(Uuid),
 })

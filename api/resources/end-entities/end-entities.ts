@@ -19,6 +19,7 @@ import {
   GetEndEntityResponseDtoPage,
   SetEndEntityAliasRequestDto,
 } from './dtos.ts'
+import { isDnOfAnother } from './match.ts'
 import { change, create } from '../../kernel/writing.ts'
 import { mapYielding } from '../../kernel/yielding.ts'
 
@@ -53,9 +54,10 @@ export const getEndEntity = operation('GET /end-entities/:id', {
 })
 
 /** Two who set the same alias at once are told apart by the unique index. */
-const mustBeFree = async (em: EntityManager, { id, realmId }: EndEntity, alias: string): Promise<void> => {
-  if (!(await isAliasTaken(em, { id, realmId, alias }))) return
-  const message = 'is the alias, common name or external id of another end entity of the realm'
+const mustBeFree = async (em: EntityManager, endEntity: EndEntity, alias: string): Promise<void> => {
+  const { id, realmId } = endEntity
+  if (!(await isAliasTaken(em, { id, realmId, alias })) && !(await isDnOfAnother(em, endEntity, alias))) return
+  const message = 'is what another end entity of the realm is known by (its alias, or a field that a strategy looks at)'
   throw new Failure('ALREADY_EXISTS', `alias ${message}.`, [{ field: 'alias', message }])
 }
 

@@ -1,8 +1,10 @@
 // The end entities that subject data matches under a policy's strategy (contract 5.3).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { comparable, strategyKey, type SubjectData } from '../../../domain/end-entity-rules.ts'
-import { subjectName } from '../../../pki/names/name.ts'
-import { formatName } from '../../../pki/names/name-text.ts'
+import { Failure } from '../../../domain/failure.ts'
+import { commonNameOf, subjectName } from '../../../pki/names/name.ts'
+import { formatName, parseNameText } from '../../../pki/names/name-text.ts'
+import { findByIds } from '../../../storage/by-ids.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { idsByAlias, idsByField, type LookupScope, type LookupStrategy } from '../../../storage/end-entity-lookup.ts'
 import type { Policy } from '../../../storage/rows/policy.ts'
@@ -27,7 +29,7 @@ const isMeant = (strategy: LookupStrategy, { key }: Sought, candidate: EndEntity
   strategy !== 'SUBJECT_DN' || comparable(subjectDnOf(candidate)) === comparable(key)
 
 const load = async (em: EntityManager, ids: Iterable<string>): Promise<ReadonlyMap<string, EndEntity>> => {
-  const rows = await em.find(EndEntity, { id: { $in: [...new Set(ids)] } })
+  const rows = await findByIds(em, EndEntity, ids)
   return new Map(rows.map(row => [row.id, row]))
 }
 
@@ -76,4 +78,23 @@ export const matchEndEntities = async (
   if (known.length === 0) return subjects.map(() => [])
   const found = await search(em, strategy, { scope: { realmId: policy.realmId, archived }, sought: known })
   return sought.map(one => (one ? (found.get(one) ?? []) : []))
+}
+
+/** The common name in the text of a subject DN; null where there is none or the text is no DN. */
+const commonNameIn = (text: string): string | null => {
+  try {
+    return commonNameOf(parseNameText(text))
+  } catch (error) {
+    if (error instanceof Failure) return null
+    throw error
+  }
+}
+
+/** Whether a text is the subject DN of another living end entity of the realm, which no column holds. */
+export const isDnOfAnother = async (em: EntityManager, { id, realmId }: EndEntity, text: string): Promise<boolean> => {
+  const commonName = commonNameIn(text)
+  if (commonName === null) return false
+  const ids = await idsByField(em, 'SUBJECT_DN', { realmId, archived: false, values: [commonName] })
+  const rows = await load(em, [...ids.values()].flat())
+  return [...rows.values()].some(row => row.id !== id && comparable(subjectDnOf(row)) === comparable(text))
 }

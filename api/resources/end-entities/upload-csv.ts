@@ -46,7 +46,7 @@ interface Table {
 }
 
 const readTable = async (table: string | Uint8Array): Promise<Table> => {
-  const text = csvText(table)
+  const text = await csvText(table)
   const [header, ...rows] = await readCsv(text, { separators: separatorsOf(text), maxRows: maxRows + 1 })
   if (!header?.fields) throw new Failure('INVALID_CSV')
   return { columns: readHeader(header.fields), rows }

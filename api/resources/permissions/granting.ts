@@ -6,6 +6,7 @@ import type { Grants, Place, Scope } from '../../../domain/permissions.ts'
 import { ApiClient } from '../../../storage/rows/api-client.ts'
 import { record } from '../../../storage/audit.ts'
 import { enabledAdmins } from '../../../storage/authorization.ts'
+import { findByIds } from '../../../storage/by-ids.ts'
 import { loadGrants, replaceGrants, type ResourceGrant } from '../../../storage/grant.ts'
 import { lockRow } from '../../../storage/lock.ts'
 import { User } from '../../../storage/rows/user.ts'
@@ -68,7 +69,7 @@ interface Replacement {
 }
 
 const load = async (em: EntityManager, entity: EntityType<Resource>, ids: string[]): Promise<Resource[]> => {
-  const rows = (await em.find(entity as never, { id: { $in: ids } })) as Resource[]
+  const rows = await findByIds(em, entity, ids)
   if (rows.length < ids.length) throw new Failure(missingCodeOf(entity))
   return rows
 }

@@ -17,11 +17,6 @@ import {
   GetAllowedCryptoParametersRequestDto,
 } from './dtos.ts'
 
-const mustBeOne = ({ endEntityId, endEntity }: z.output<typeof CheckEndEntityRequestDto>): void => {
-  if ((endEntityId === null) === (endEntity === null))
-    throw new Failure('INVALID_REQUEST', 'Exactly one of endEntityId and endEntity is needed.')
-}
-
 export const checkEndEntityWithRules = operation('POST /policies/:id/rules', {
   summary: 'Check an end entity with the rules of a policy',
   on: { policy: from.path(Policy), stored: from.optional(from.body(EndEntity, 'endEntityId')) },
@@ -32,7 +27,6 @@ export const checkEndEntityWithRules = operation('POST /policies/:id/rules', {
   fails: [415, 422],
   refuses: ['VALIDATION_FAILED', 'REALM_MISMATCH'],
   handle: async ({ policy, stored, body, em }) => {
-    mustBeOne(body)
     if (stored && stored.realmId !== policy.realmId) throw new Failure('REALM_MISMATCH')
     const subject = stored?.fields ?? endEntityFields(body.endEntity ?? {})
     const violations = endEntityViolations(policy, subject, await heldUnder(em, policy))

@@ -16,8 +16,10 @@ import {
   change,
   clearable,
   ClearableText,
+  Document,
   dto,
   enumOf,
+  exactlyOne,
   idsOf,
   Int,
   listOf,
@@ -68,8 +70,7 @@ const scep = dto('ScepPolicyConfigurationDto', {
   signerCertificateId: nullable(Uuid),
 })
 
-/** Spaces and lines are part of a JSON document; blank counts as absent. */
-const document = z.string().min(1).max(100_000)
+const document = Document(100_000)
 
 /** A policy to be made. */
 export const CreatePolicyRequestDto = dto('CreatePolicyRequestDto', {
@@ -176,7 +177,7 @@ export const GetPoliciesInRealmsDto = dto('GetPoliciesInRealmsDto', {
 })
 
 /** The end entity to be checked, stored or given. */
-export const CheckEndEntityRequestDto = dto('CheckEndEntityRequestDto', {
+export const CheckEndEntityRequestDto = exactlyOne('CheckEndEntityRequestDto', ['endEntityId', 'endEntity'], {
   endEntityId: maybe(Uuid),
   endEntity: maybe(SubjectDataDto),
 })

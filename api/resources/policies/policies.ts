@@ -47,6 +47,15 @@ const complete = (given: Given, realm: Realm, provider: CertificateProvider) => 
   return policy
 }
 
+/** What both creation and change of a policy may end with. */
+const refuses = [
+  'ALREADY_EXISTS',
+  'INVALID_POLICY_CONFIGURATION',
+  'TEMPLATE_NOT_FOUND',
+  'CERTIFICATE_NOT_FOUND',
+  'REALM_MISMATCH',
+] as const
+
 export const createNewPolicy = operation('POST /policies', {
   summary: 'Create a policy',
   on: { realm: from.body(Realm, 'realmId'), provider: from.body(CertificateProvider, 'certificateProviderId') },
@@ -64,13 +73,7 @@ export const createNewPolicy = operation('POST /policies', {
   },
   returns: [201, CreatePolicyResponseDto],
   fails: [415, 422],
-  refuses: [
-    'ALREADY_EXISTS',
-    'INVALID_POLICY_CONFIGURATION',
-    'TEMPLATE_NOT_FOUND',
-    'CERTIFICATE_NOT_FOUND',
-    'REALM_MISMATCH',
-  ],
+  refuses,
   handle: async ({ em, caller, realm, provider, body }) => {
     await mustBeSigners(em, caller, { given: body })
     await compilePatterns(body.endEntityRules)
@@ -114,13 +117,7 @@ export const updatePolicy = operation('PATCH /policies/:id', {
   example: { body: { requiresManualApproval: true, version: 1 } },
   returns: [200, UpdatePolicyResponseDto],
   fails: [409, 415, 422],
-  refuses: [
-    'ALREADY_EXISTS',
-    'INVALID_POLICY_CONFIGURATION',
-    'TEMPLATE_NOT_FOUND',
-    'CERTIFICATE_NOT_FOUND',
-    'REALM_MISMATCH',
-  ],
+  refuses,
   handle: async ({ em, caller, target, provider, body }) => {
     await mustBeSigners(em, caller, { given: body, before: target })
     await compilePatterns(body.endEntityRules)

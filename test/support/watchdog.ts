@@ -1,0 +1,238 @@
+// The largest input that each operation accepts, and hostile ones of its members: what may be sent without stopping the
+// service for others (contract 1.2). Every operation has a row; one without any size of its own is `small`.
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { isLong } from '../../api/kernel/body-limit.ts'
+import { exampleCertificatePem, exampleIds, examplePkcs10, exampleOf } from '../../api/kernel/examples.ts'
+import type { Operation } from '../../api/kernel/operation.ts'
+import { wireOf } from '../../api/kernel/schema.ts'
+
+/** What differs from the example of an operation: members of its body (or the body, where that is a list), parameters. */
+export interface Largest {
+  readonly body?: Readonly<Record<string, unknown>> | readonly unknown[]
+  readonly query?: Readonly<Record<string, string>>
+}
+
+const times = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index))
+const ids = (length: number): string[] => times(length, () => randomUUID())
+const text = 'x'.repeat(255)
+
+const names = {
+  ...Object.fromEntries(['commonName', 'organization', 'organizationalUnit', 'externalId'].map(one => [one, text])),
+  domains: times(1000, index => `host-${index}.example.org`),
+  ips: times(1000, index => `10.0.${index >> 8}.${index & 255}`),
+  genericDtoList: times(1000, index => ({ key: `key ${index}`, value: text })),
+}
+const rules = times(100, () => ({ property: 'COMMON_NAME', requirement: 'OPTIONAL', pattern: '(a?){50}'.repeat(30) }))
+const templates = times(1000, index => ({ name: `T${index}`, extendedKeyUsages: ['serverAuth'] }))
+const sets = (member: string, ...permissions: string[]): Largest => ({
+  body: { [member]: ids(10_000).map(id => ({ id, permissions })) },
+})
+const certificates: Largest = { body: { pemCertificates: exampleCertificatePem.repeat(10_000) } }
+const table = ['commonName;email', ...times(10_000, index => `watched-${index};a${index}@example.org`)].join('\n')
+/** 64 KiB, as Base64. */
+const octets = Buffer.alloc(65_536, 0x30).toString('base64')
+const term: Largest = { body: { simpleSearchTerm: text } }
+const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
+
+/** Operations whose input has no size of its own beyond ids and short texts. */
+const small = `approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
+  downloadCaChainForPolicy downloadCertificate downloadCertificateChain downloadCertificatePrivateKey explainPermission
+  getAllTemplateSignersByCertificateProviderId getApiClientPermissions getApiErrorValues getAuditEventsForCertificate
+  getAuthenticatedPrincipal getCertRequest getCertRequestPermissionsValues getCertStatusValues
+  getCertificateByFingerprint getCertificateDetails getCertificatePermissionsValues getCertificateProvider
+  getCertificateProviderTypeResponseDtoList getCertificateSearchKeyValues getCmpSignatureAlgorithmValues
+  getCryptoAlgorithmValues getEcNamedCurvesValues getEdDSANamedCurvesValues getEndEntity
+  getEndEntityByRealmIdAndExternalId getEndEntityPermissionsValues getEndEntityPropertiesValues getEntitiesEnumValues
+  getEntityStrategyEnumValues getGlobalPermissionsValues getKeyPairModeValues getMscaTemplatesByCertificateProviderId
+  getOrder getPolicy getPolicyPermissionsValues getRealm getRealmPermissionsValues getRevocationReasonValues
+  getRsaKeySizeValues getTemplateSignersByCertificateProviderId getUserPermissions getValidForValues orderCertificate
+  retrieveCertificateP12 setEndEntityAlias updateGlobalPermissions updateRealm`.split(/\s+/)
+
+/** The largest input by operation. */
+export const largest: Readonly<Record<string, Largest>> = {
+  ...Object.fromEntries(small.map(name => [name, {}])),
+  availablePoliciesWithoutPasswordByEndEntityId: page,
+  checkEndEntityWithRules: { body: { endEntity: names } },
+  createCertRequest: { body: { pkcs10ReqBase64: octets } },
+  createCertificateProvider: { body: { configuration: JSON.stringify({ templates }) } },
+  createMultipleCertRequest: { body: { endEntityIds: [exampleIds.EndEntity, ...ids(9999)] } },
+  createMultipleCertificates: { body: [...ids(999), exampleIds.CertRequest] },
+  createNewEndEntity: { body: names },
+  createNewPolicy: { body: { endEntityRules: rules, certificateProviderConfiguration: `${' '.repeat(90_000)}{}` } },
+  createPkcs10Request: { body: { subject: { ...names, country: 'DE' } } },
+  downloadCertificatesAsZip: { query: { ids: [exampleIds.Certificate, ...ids(999)].join(',') } },
+  examinePkcs10Request: { body: { pkcs10ReqBase64: octets } },
+  extractEndEntityInfoFromPemEncodedPkcs10: { body: { pkcs10Pem: `${'\r\n'.repeat(50_000)}${examplePkcs10}` } },
+  findEeByCertBytes: { body: { certBytes: octets } },
+  findEndEntityByPolicyIdAndEndEntityDataset: { body: names },
+  findEndEntityByPolicyIdAndPkcs10: { body: { pkcs10ReqBase64: octets } },
+  getAllowedCryptoParameters: { body: { certificateProviderConfiguration: `${' '.repeat(99_000)}{}` } },
+  getAuthorizedUsers: page,
+  getCertRequestByPkcs10AndEndEntity: { body: { pkcs10ReqBase64: octets } },
+  getCertificateByIssuerDnBinAndSerialNumber: { body: { issuerDnBin: octets } },
+  getCertificatesByRealmId: page,
+  getMostRecentPendingCertificates: { query: { size: '1000' } },
+  getOrderItems: { query: { size: '1000' } },
+  getPoliciesByCertificateProviderId: page,
+  getPoliciesInRealms: { body: { realmIds: ids(10_000), simpleSearchTerm: text } },
+  getPolicyByRealmId: page,
+  getRealms: page,
+  getSoonExpiringCertificates: { query: { size: '1000' } },
+  importCertificates: certificates,
+  orderMultipleCertificates: { body: [...ids(9999), exampleIds.CertRequest] },
+  parsePkcs10: { body: { pkcs10ReqBase64: octets } },
+  searchCertRequests: { body: { certRequestIds: ids(10_000), simpleSearchTerm: text } },
+  searchCertificateProviders: term,
+  searchCertificateProvidersForPolicyCreateUpdate: term,
+  searchCertificates: {
+    body: {
+      certificateIds: ids(10_000),
+      simpleSearchTerm: text,
+      searchFilters: times(100, () => ({ key: 'SUBJECT_DN', value: text })),
+    },
+  },
+  searchEndEntities: { body: { endEntityIds: ids(10_000), simpleSearchTerm: text } },
+  searchPolicies: { body: { policyIds: ids(10_000), simpleSearchTerm: text } },
+  updateCertRequestPermissions: sets('certRequestPermissions', 'READ', 'UPDATE', 'APPROVE', 'DELETE'),
+  updateCertificatePermissions: sets('certificatePermissions', 'READ', 'REVOKE', 'DOWNLOAD_PRIVATE_KEY', 'DELETE'),
+  updateCertificateProvider: { body: { configuration: JSON.stringify({ templates }) } },
+  updateEndEntityPermissions: sets('endEntityPermissions', 'READ', 'UPDATE', 'DELETE'),
+  updatePolicy: { body: { endEntityRules: rules } },
+  updatePolicyPermissions: sets('policyPermissions', 'READ', 'UPDATE', 'DELETE', 'SIGN'),
+  updateRealmPermissions: sets('realmPermissions', 'READ', 'UPDATE', 'DELETE', 'FULL_READ'),
+  uploadEndEntitiesCsv: { body: { csv: table }, query: { dryRun: 'true' } },
+  verifyImportCertificates: certificates,
+}
+
+/** A call as it goes over the wire. */
+export interface Wire {
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+}
+
+/** A call that is made when it is sent: thousands of them are megabytes long. */
+export interface Call {
+  readonly what: string
+  readonly make: () => Wire
+}
+
+interface Sent extends Largest {
+  /** The whole body as it is sent. */
+  readonly raw?: string
+  /** Every parameter of the path. */
+  readonly part?: string
+}
+
+const wire = (operation: Operation, more: Sent): Wire => {
+  const { params, query, body } = exampleOf(operation)
+  const path = operation.path.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(more.part ?? params[name] ?? ''),
+  )
+  const search = new URLSearchParams({ ...query, ...more.query }).toString()
+  const members = Array.isArray(body) ? {} : (body as object | undefined)
+  const whole = Array.isArray(more.body) ? more.body : Object.assign({}, members, more.body)
+  const sent = more.raw ?? JSON.stringify(Array.isArray(body) && !more.body ? body : whole)
+  return { method: operation.method, path: `${path}?${search}`, ...(operation.body && { body: sent }) }
+}
+
+const call = (operation: Operation, what: string, more: () => Sent): Call => ({
+  what,
+  make: () => wire(operation, more()),
+})
+
+/** The call with the largest input. */
+export const largestCall = (operation: Operation, row: Largest): Call => call(operation, 'its largest input', () => row)
+
+const filled = (unit: string, octets: number): string => unit.repeat(Math.floor(octets / unit.length))
+const quoted = (unit: string, octets: number): string => `"${filled(unit, octets)}"`
+const armour = '-----BEGIN CERTIFICATE REQUEST-----\\n'
+const armourEnd = armour.replace('BEGIN', 'END')
+
+/** A hostile value as JSON, of about so many octets where it is to be as long as the body may be. */
+type Hostile = Readonly<Record<string, (octets: number) => string>>
+
+const shortTexts: Hostile = {
+  '60,000 CR': () => quoted('\\r', 120_000),
+  '1 MB': () => quoted('A', 1_000_000),
+}
+const hostile: Readonly<Record<'short' | 'long' | 'list' | 'object', Hostile>> = {
+  short: shortTexts,
+  long: {
+    ...shortTexts,
+    'a PEM of CR': () => `"${armour}${'\\r'.repeat(60_000)}\\n${armourEnd}"`,
+    'a PEM of header lines': () => `"${armour}${'\\n:'.repeat(30_000)}${armourEnd}"`,
+    'a full body of A': octets => quoted('A', octets),
+    'a full body of A and spaces': octets => quoted('A ', octets),
+    'a full body of armour': octets => quoted(armour, octets),
+    'a full body of spaces': octets => quoted(' ', octets),
+    'a full body of escapes': octets => quoted('\\u000a', octets),
+  },
+  list: {
+    'a full body of ones': octets => `[${filled('1,', octets - 1)}1]`,
+    'as many ones as are read': () => `[${'1,'.repeat(149_000)}1]`,
+    '10,000 odd items': () => `[${times(10_000, index => `{"a":[${index}]}`).join(',')}]`,
+    'lists within lists': octets => '['.repeat(octets / 2) + ']'.repeat(octets / 2),
+  },
+  object: { 'a million members': () => `{${times(700_000, index => `"k${index}":1`).join(',')}}` },
+}
+
+/** Bodies that are hard to read, whatever their operation takes of them. */
+const bodies: Hostile = {
+  'a full body of ones': octets => `[${filled('1,', octets - 1)}1]`,
+  'a full body of line ends': octets => `${filled('\n', octets)}x`,
+  'a full body of long numbers': octets => `[${filled(`${'7'.repeat(399)},`, octets)}7]`,
+  'a full body of escapes as a name': octets => `{${quoted('\\u000a', octets)}:1}`,
+}
+
+const kindOf = (member: z.ZodType): keyof typeof hostile | undefined => {
+  const { schema } = wireOf(member)
+  if (schema instanceof z.ZodObject) return 'object'
+  if (schema instanceof z.ZodArray) return 'list'
+  if (schema.type !== 'string') return undefined
+  return isLong(schema) ? 'long' : 'short'
+}
+
+/** What stands around a member is shorter than this. */
+const surroundings = 20_000
+
+const callsOf = (operation: Operation, values: Hostile, name?: string): Call[] => {
+  const { body } = exampleOf(operation)
+  const around = (json: string): string => {
+    if (name === undefined) return json
+    const others = JSON.stringify({ ...(body as object | undefined), [name]: undefined }).slice(1, -1)
+    return `{${others}${others && ','}${JSON.stringify(name)}:${json}}`
+  }
+  return Object.entries(values).map(([what, json]) =>
+    call(operation, name === undefined ? what : `${what} as ${name}`, () => ({
+      raw: around(json(operation.bodyLimit - surroundings)),
+    })),
+  )
+}
+
+const ofMembers = (operation: Operation, shape: Readonly<Record<string, z.ZodType>>): Call[] =>
+  Object.entries(shape).flatMap(([name, member]) => {
+    const kind = kindOf(member)
+    return kind ? callsOf(operation, hostile[kind], name) : []
+  })
+
+/** Hostile calls of an operation: of its path and its query, its body and each member of that. */
+export const hostileCalls = (operation: Operation): Call[] => {
+  const query = { ids: 'a,'.repeat(10_000), sort: 'a,'.repeat(5000) }
+  const long = call(operation, 'a long query', () => ({ query }))
+  const path = operation.path.includes(':')
+    ? [call(operation, 'a long path', () => ({ part: '%'.repeat(15_000) }))]
+    : []
+  const { body } = operation
+  if (!body) return [long, ...path]
+  const whole = callsOf(operation, bodies)
+  const members = body instanceof z.ZodObject ? ofMembers(operation, body.shape) : callsOf(operation, hostile.list)
+  return [long, ...path, ...whole, ...members]
+}
+
+/** Every call of an operation: with its largest input, then hostile ones. */
+export const callsTo = (name: string, operation: Operation): readonly [Call, ...Call[]] => [
+  largestCall(operation, largest[name] ?? {}),
+  ...hostileCalls(operation),
+]
