@@ -37,7 +37,10 @@ const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
 const small = `approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
-  downloadCaChainForPolicy downloadCertificate downloadCertificateChain downloadCertificatePrivateKey explainPermission
+  checkEmailConnection deleteConfiguration downloadCaChainForPolicy downloadCertificate downloadCertificateChain
+  downloadCertificatePrivateKey downloadCrl emailCertificate explainPermission getCertificateStatisticsForRealm
+  getConfiguration getLatestAuditEvents getMailingList resendEmailVerificationForCertRequest revokeCertificate
+  verifyCertificateRequestByEmail
   getAllTemplateSignersByCertificateProviderId getApiClientPermissions getApiErrorValues getAuditEventsForCertificate
   getAuthenticatedPrincipal getCertRequest getCertRequestPermissionsValues getCertStatusValues
   getCertificateByFingerprint getCertificateDetails getCertificatePermissionsValues getCertificateProvider
@@ -56,9 +59,11 @@ export const largest: Readonly<Record<string, Largest>> = {
   checkEndEntityWithRules: { body: { endEntity: names } },
   createCertRequest: { body: { pkcs10ReqBase64: octets } },
   createCertificateProvider: { body: { configuration: JSON.stringify({ templates }) } },
+  createConfiguration: { body: { settingsKey: 'custom.long', value: 'x'.repeat(4000) } },
   createMultipleCertRequest: { body: { endEntityIds: [exampleIds.EndEntity, ...ids(9999)] } },
   createMultipleCertificates: { body: [...ids(999), exampleIds.CertRequest] },
   createNewEndEntity: { body: names },
+  createNewMailingList: { body: { emails: times(1000, index => `somebody-${index}@example.org`) } },
   createNewPolicy: { body: { endEntityRules: rules, certificateProviderConfiguration: `${' '.repeat(90_000)}{}` } },
   createPkcs10Request: { body: { subject: { ...names, country: 'DE' } } },
   downloadCertificatesAsZip: { query: { ids: [exampleIds.Certificate, ...ids(999)].join(',') } },
@@ -80,8 +85,10 @@ export const largest: Readonly<Record<string, Largest>> = {
   getRealms: page,
   getSoonExpiringCertificates: { query: { size: '1000' } },
   importCertificates: certificates,
+  markCertificatesAsRevoked: { body: { certificateIds: [...ids(9999), exampleIds.Certificate] } },
   orderMultipleCertificates: { body: [...ids(9999), exampleIds.CertRequest] },
   parsePkcs10: { body: { pkcs10ReqBase64: octets } },
+  revokeMultipleCertificates: { body: { certificateIds: [...ids(9999), exampleIds.Certificate] } },
   searchCertRequests: { body: { certRequestIds: ids(10_000), simpleSearchTerm: text } },
   searchCertificateProviders: term,
   searchCertificateProvidersForPolicyCreateUpdate: term,
@@ -92,12 +99,19 @@ export const largest: Readonly<Record<string, Largest>> = {
       searchFilters: times(100, () => ({ key: 'SUBJECT_DN', value: text })),
     },
   },
+  searchConfiguration: { body: { settingsKeys: times(10_000, index => `custom.${index}`), simpleSearchTerm: text } },
   searchEndEntities: { body: { endEntityIds: ids(10_000), simpleSearchTerm: text } },
+  searchMailingLists: term,
   searchPolicies: { body: { policyIds: ids(10_000), simpleSearchTerm: text } },
   updateCertRequestPermissions: sets('certRequestPermissions', 'READ', 'UPDATE', 'APPROVE', 'DELETE'),
   updateCertificatePermissions: sets('certificatePermissions', 'READ', 'REVOKE', 'DOWNLOAD_PRIVATE_KEY', 'DELETE'),
   updateCertificateProvider: { body: { configuration: JSON.stringify({ templates }) } },
   updateEndEntityPermissions: sets('endEntityPermissions', 'READ', 'UPDATE', 'DELETE'),
+  updateConfigurationBatch: {
+    body: { configurations: times(1000, index => ({ settingsKey: `custom.${index}`, value: text })) },
+  },
+  updateConfiguration: { body: { settingsKey: 'mail.from', value: text } },
+  updateMailingList: { body: { emails: times(1000, index => `somebody-${index}@example.org`) } },
   updatePolicy: { body: { endEntityRules: rules } },
   updatePolicyPermissions: sets('policyPermissions', 'READ', 'UPDATE', 'DELETE', 'SIGN'),
   updateRealmPermissions: sets('realmPermissions', 'READ', 'UPDATE', 'DELETE', 'FULL_READ'),
