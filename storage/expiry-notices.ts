@@ -25,13 +25,14 @@ interface Due {
   readonly valid_not_after: Date | string
 }
 
+/** Of which certificates is reminded, and when. */
+interface Reminding {
+  readonly window: ReminderWindow
+  readonly now: Date
+}
+
 // Renewed is what has a certificate of the same end entity and policy that is valid for longer.
-const noteDue = (
-  em: EntityManager,
-  realmId: string,
-  { days, after, until }: ReminderWindow,
-  now: Date,
-): Promise<Due[]> =>
+const noteDue = (em: EntityManager, realmId: string, { window, now }: Reminding): Promise<Due[]> =>
   em.execute<Due[]>(
     `with due as (
        select c.id, coalesce(nullif(c.subject_dn, ''), c.serial_number) as name, c.serial_number, c.valid_not_after,
@@ -49,7 +50,7 @@ const noteDue = (
        insert into expiry_notice (certificate_id, days, noticed_date) select id, ?, ? from due
          on conflict do nothing returning certificate_id)
      select due.* from due join noted on noted.certificate_id = due.id order by due.valid_not_after, due.id`,
-    [realmId, after, until, days, noticesAtOnce, days, now],
+    [realmId, window.after, window.until, window.days, noticesAtOnce, window.days, now],
   )
 
 /** What was queued: how many certificates are reminded of, and the group of the mails. */
@@ -59,14 +60,13 @@ export interface Reminder {
 }
 
 /** Notes and queues the reminders of one realm and interval, some thousand at most, in the running transaction. */
-export const remind = async (
-  em: EntityManager,
-  realmId: string,
-  { window, now }: { readonly window: ReminderWindow; readonly now: Date },
-): Promise<Reminder> => {
+export const remind = async (em: EntityManager, realmId: string, reminding: Reminding): Promise<Reminder> => {
   if ((await recipientsOf(em, realmId)).length === 0) return { count: 0, groupId: null }
-  const due = await noteDue(em, realmId, window, now)
-  const { days } = window
+  const due = await noteDue(em, realmId, reminding)
+  const {
+    window: { days },
+    now,
+  } = reminding
   const items = due.map(({ id, name, serial_number: serialNumber, policy_name: policyName, valid_not_after: end }) => ({
     id,
     subject: name,

@@ -90,16 +90,16 @@ const recordedProof = async ({ certRequestId, tokenHash }: AddressProof): Promis
   return outcome
 }
 
-/** Waits until the request is decided; each message is recorded before its caller hears the verdict. */
-export async function certRequest({
-  certRequestId,
-  state: begin,
-  waitDays,
-}: WaitingRequest): Promise<CertRequestStatus> {
-  mustBeRun(certRequestWorkflowId(certRequestId))
-  let state = begin
+/** The state that a run has reached, and how a message leads on from it. */
+interface Standing {
+  readonly now: () => RequestState
   /** Takes the state that a message leads to, so that the next one is judged by it, and leaves it when it is not recorded. */
-  const entering = async (after: RequestState, write: () => Promise<Decided>): Promise<Decided> => {
+  readonly enter: (after: RequestState, write: () => Promise<Decided>) => Promise<Decided>
+}
+
+const standingAt = (begin: RequestState): Standing => {
+  let state = begin
+  const enter = async (after: RequestState, write: () => Promise<Decided>): Promise<Decided> => {
     const before = state
     state = after
     try {
@@ -111,35 +111,47 @@ export async function certRequest({
       throw error
     }
   }
+  return { now: () => state, enter }
+}
+
+const hearDecisions = (certRequestId: string, { now, enter }: Standing): void => {
   const decide = (action: CertRequestAction) => async (told: Verdict) => {
-    const approverIds = action === 'APPROVE' ? [...state.approverIds, told.id ?? ''] : state.approverIds
-    const after = { ...state, status: judge(state, action, told), approverIds }
-    return entering(after, () => recorded(certRequestId, action, told))
+    const { approverIds } = now()
+    const after = { status: judge(now(), action, told), approverIds: [...approverIds] }
+    if (action === 'APPROVE') after.approverIds.push(told.id ?? '')
+    return enter({ ...now(), ...after }, () => recorded(certRequestId, action, told))
   }
   const judged = (action: CertRequestAction) => ({
     validator: (told: Verdict) => {
       mustName(told, certRequestId, (told as Partial<Verdict> | undefined)?.action === action)
-      judge(state, action, told)
+      judge(now(), action, told)
     },
   })
   setHandler(approve, decide('APPROVE'), judged('APPROVE'))
   setHandler(decline, decide('DECLINE'), judged('DECLINE'))
-  setHandler(
-    verifyEmail,
-    async proof => entering({ ...state, status: next(() => verified(state)) }, () => recordedProof(proof)),
-    {
-      validator: proof => {
-        mustName(proof, certRequestId)
-        next(() => verified(state))
-      },
-    },
-  )
+}
+
+const hearProofs = (certRequestId: string, { now, enter }: Standing): void => {
+  const proven = (): RequestState => ({ ...now(), status: next(() => verified(now())) })
+  const validator = (proof: AddressProof): void => {
+    mustName(proof, certRequestId)
+    proven()
+  }
+  setHandler(verifyEmail, async proof => enter(proven(), () => recordedProof(proof)), { validator })
+}
+
+/** Waits until the request is decided; each message is recorded before its caller hears the verdict. */
+export async function certRequest({ certRequestId, state, waitDays }: WaitingRequest): Promise<CertRequestStatus> {
+  mustBeRun(certRequestWorkflowId(certRequestId))
+  const standing = standingAt(state)
+  hearDecisions(certRequestId, standing)
+  hearProofs(certRequestId, standing)
 
   setCurrentDetails(describe(state))
-  // A decision counts once it is recorded: one that the records refuse leaves the request open.
-  await condition(() => !isWaiting(state.status) && allHandlersFinished(), `${waitDays} days`)
+  // A message counts once it is recorded: one that the records refuse leaves the request open.
+  await condition(() => !isWaiting(standing.now().status) && allHandlersFinished(), `${waitDays} days`)
   await condition(allHandlersFinished)
-  setCurrentDetails(describe(state))
-  upsertSearchAttributes([{ key: searchAttributes.state, value: state.status }])
-  return state.status
+  setCurrentDetails(describe(standing.now()))
+  upsertSearchAttributes([{ key: searchAttributes.state, value: standing.now().status }])
+  return standing.now().status
 }

@@ -17,7 +17,9 @@ const longestAnswer = 300
 const shownAnswer = (answer: string): string =>
   answer
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replace(/[^\s<>@]+@[^\s<>@]+/g, '…')
+    .split(' ')
+    .map(word => (word.includes('@') ? '…' : word))
+    .join(' ')
     .slice(0, longestAnswer)
     .trim()
 

@@ -4,6 +4,8 @@ import { Failure } from '../../domain/failure.ts'
 import { admits } from '../kernel/middleware/methods.ts'
 import type { State } from '../kernel/middleware/state.ts'
 
+const path = /^\/pki\/([a-z]+)\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([a-z]+)\/?$/i
+
 /** Something that is fetched: its tag, how long it may be kept, and how to get its octets. */
 export interface Distributed {
   readonly fingerprint: string
@@ -27,10 +29,9 @@ export const distributed = (
   { folder, extension }: { readonly folder: string; readonly extension: string },
   find: (caId: string) => Promise<Distributed | null>,
 ): Middleware<State> => {
-  const path = new RegExp(`^/pki/${folder}/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\\.${extension}/?$`, 'i')
   return async (ctx, next) => {
-    const [, id] = path.exec(ctx.path) ?? []
-    if (id === undefined) return next()
+    const [, under, id, ending] = path.exec(ctx.path) ?? []
+    if (id === undefined || under !== folder || ending !== extension) return next()
     if (!admits(ctx, ['GET'])) return undefined
     const found = await find(id)
     if (!found) throw new Failure('CA_NOT_FOUND')

@@ -123,7 +123,7 @@ export const verificationPage =
       await deps.limiting.consume('PUBLIC', networkOf(ctx.ip))
       ctx.body = await answer(ctx, language, verifier)
     } catch (error) {
-      ctx.body = refusalPage(ctx as Context & { state: State }, language, error)
+      ctx.body = refusalPage(ctx, language, error)
     }
     ctx.type = 'text/html'
     return undefined

@@ -98,7 +98,9 @@ interface Name {
 /** Puts values at the names of a statement, in their order. */
 const bound = (sql: string, values: Readonly<Record<string, unknown>>): [string, unknown[]] => {
   const found: unknown[] = []
-  const text = sql.replace(/(?<!:):([a-zA-Z]+)\b/g, (_, name: string) => {
+  const text = sql.replace(/::?([a-zA-Z]+)/g, (given, name: string) => {
+    // Two colons are a cast.
+    if (given.startsWith('::')) return given
     found.push(values[name])
     return name === 'now' ? '?::timestamptz' : name === 'realmId' ? '?::uuid' : '?'
   })

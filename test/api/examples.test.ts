@@ -95,6 +95,10 @@ const before: Readonly<Record<string, () => Promise<unknown>>> = {
   findEeByCertBytes: importCertificate,
   getCertificateByFingerprint: importCertificate,
   getCertificateByIssuerDnBinAndSerialNumber: importCertificate,
+  resendEmailVerificationForCertRequest: async () => {
+    await switchMailOn()
+    await awaitProof()
+  },
   verifyCertificateRequestByEmail: awaitProof,
 }
 

@@ -7,9 +7,8 @@ import { startMailCatcher } from '../../embedded/servers/mail-catcher.ts'
 import { freePort } from '../../embedded/processes/ports.ts'
 import { startPostgres } from '../../embedded/servers/postgres.ts'
 import { stopRemaining } from '../../embedded/processes/process.ts'
-import { temporalCli, timeSkippingServer } from '../../embedded/setup-record.ts'
+import { temporalCli } from '../../embedded/setup-record.ts'
 import { prepareTemporal, startTemporal } from '../../embedded/servers/temporal.ts'
-import { startTimeSkippingServer } from '../../embedded/servers/time-skipping-server.ts'
 import { bundleWorkflows } from '../../worker/worker.ts'
 import { LOGIN_CLIENT, keepTeardown } from './stack.ts'
 
@@ -49,13 +48,6 @@ const temporal = async (folder: string) => {
   return { address, program }
 }
 
-const timeSkipping = async (folder: string) => {
-  const port = await freePort()
-  const logFile = join(folder, 'logs/time-skipping.log')
-  await startTimeSkippingServer({ program: timeSkippingServer(), port, logFile })
-  return port
-}
-
 const workflowBundle = async (folder: string) => {
   const { code } = await bundleWorkflows()
   const file = join(folder, 'workflows.js')
@@ -71,10 +63,9 @@ const identityProvider = async (folder: string, databaseUrl: string) => {
 }
 
 const start = async (folder: string) => {
-  const [database, { address, program }, timeSkippingPort, mail, bundle] = await Promise.all([
+  const [database, { address, program }, mail, bundle] = await Promise.all([
     timed('PostgreSQL', () => postgres(folder)),
     timed('Temporal', () => temporal(folder)),
-    timed('time-skipping Temporal server', () => timeSkipping(folder)),
     timed('mail catcher', async () => startMailCatcher({ smtpPort: await freePort(), inboxPort: await freePort() })),
     timed('workflow bundle', () => workflowBundle(folder)),
   ])
@@ -85,7 +76,6 @@ const start = async (folder: string) => {
     TEST_IDENTITY_DATABASE_URL: identityUrl,
     TEST_TEMPORAL_ADDRESS: address,
     TEST_TEMPORAL_CLI: program,
-    TEST_TIME_SKIPPING_PORT: String(timeSkippingPort),
     TEST_OIDC_ISSUER: provider.issuer,
     TEST_TOKEN_URL: provider.tokenUrl,
     TEST_MAIL_URL: mail.inboxUrl,

@@ -37,7 +37,6 @@ export const stack = {
   identityDatabaseUrl: () => variable('TEST_IDENTITY_DATABASE_URL'),
   temporalAddress: () => variable('TEST_TEMPORAL_ADDRESS'),
   temporalCli: () => variable('TEST_TEMPORAL_CLI'),
-  timeSkippingPort: () => Number(variable('TEST_TIME_SKIPPING_PORT')),
   issuer: () => variable('TEST_OIDC_ISSUER'),
   tokenUrl: () => variable('TEST_TOKEN_URL'),
   mailUrl: () => variable('TEST_MAIL_URL'),

@@ -1,62 +1,33 @@
 // Mails over days, on a server that skips time: pauses, a mail server that is away, and the end after 72 hours.
 import { randomUUID } from 'node:crypto'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { Client, type WorkflowHandle } from '@temporalio/client'
-import { TestWorkflowEnvironment } from '@temporalio/testing'
+import type { WorkflowHandle } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Activities } from '../../activities/index.ts'
 import { queueMails } from '../../storage/mails.ts'
 import { Mail } from '../../storage/rows/mail.ts'
 import type { sendMails } from '../../workflows/send-mails.ts'
 import { sendMailsRun, startOptions } from '../../workflows/starts.ts'
-import { searchAttributes } from '../../workflows/messages.ts'
 import { openFixture, set, type Fixture } from '../activities/fixture.ts'
 import { freePort } from '../../embedded/processes/ports.ts'
 import { startMailServer, type MailServer } from '../support/mail-server.ts'
-import { stack } from '../support/stack.ts'
 import { historyToText } from './history-json.ts'
 import { payloadsIn, textOf } from './payloads.ts'
-import { dataConverter, quiet, startRig, until, type Place, type Rig } from './rig.ts'
+import { startRig, until, type Place, type Rig } from './rig.ts'
+import { startTimeSkipping } from './time-skipping.ts'
 
-const types = { KEYWORD: 2, KEYWORD_LIST: 7 } // IndexedValueType
 const hourMs = 3_600_000
 
-let folder: string
-let env: TestWorkflowEnvironment
+let skipping: Awaited<ReturnType<typeof startTimeSkipping>>
+let env: typeof skipping.env
 let place: Place
 let rig: Rig | undefined
 let fixture: Fixture | undefined
 let server: MailServer | undefined
 
-const testService = () => {
-  const { testService } = env.connection
-  if (!testService) throw new Error('This is no server that skips time.')
-  return testService
-}
-
 beforeAll(async () => {
-  quiet()
-  folder = mkdtempSync(join(tmpdir(), 'certwright-mails-'))
-  const path = join(folder, 'sleeper')
-  // The server runs already, started once for all; the library insists on a child of its own.
-  writeFileSync(path, '#!/bin/sh\nexec sleep 86400\n')
-  chmodSync(path, 0o755)
-  env = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path }, port: stack.timeSkippingPort() },
-  })
-  await testService().lockTimeSkipping({})
-  const names = Object.values(searchAttributes).map(({ name, type }) => [name, types[type]])
-  const { operatorService } = env.connection
-  await operatorService.addSearchAttributes({ namespace: 'default', searchAttributes: Object.fromEntries(names) })
-  place = {
-    connection: env.nativeConnection,
-    client: new Client({ connection: env.connection, dataConverter }),
-    namespace: 'default',
-    bundle: { codePath: stack.workflowBundle() },
-  }
+  skipping = await startTimeSkipping()
+  ;({ env, place } = skipping)
 })
 afterEach(async () => {
   await rig?.stop()
@@ -64,11 +35,7 @@ afterEach(async () => {
   await server?.stop()
   rig = fixture = server = undefined
 })
-afterAll(async () => {
-  await testService().unlockTimeSkipping({})
-  await env.teardown()
-  rmSync(folder, { recursive: true })
-})
+afterAll(() => skipping.stop())
 
 const start = async (activities: Partial<Activities>) => (rig = await startRig(place, activities))
 

@@ -1,66 +1,31 @@
 // What takes days, on a server that skips time.
 import { randomUUID } from 'node:crypto'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { Client, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client'
-import { TestWorkflowEnvironment } from '@temporalio/testing'
+import { WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client'
 import type { Activities } from '../../activities/index.ts'
 import type { certRequest } from '../../workflows/cert-request.ts'
 import { certRequestWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
-import { approve, searchAttributes } from '../../workflows/messages.ts'
+import { approve } from '../../workflows/messages.ts'
 import type { orderCertificates } from '../../workflows/order-certificates.ts'
-import { stack } from '../support/stack.ts'
-import { dataConverter, pendingState, person, quiet, startRig, told, until, type Place, type Rig } from './rig.ts'
+import { pendingState, person, startRig, told, until, type Place, type Rig } from './rig.ts'
+import { startTimeSkipping } from './time-skipping.ts'
 
-const types = { KEYWORD: 2, KEYWORD_LIST: 7 } // IndexedValueType
 const day = 24 * 3_600_000
 
-let folder: string
-let env: TestWorkflowEnvironment
+let skipping: Awaited<ReturnType<typeof startTimeSkipping>>
+let env: typeof skipping.env
 let place: Place
 let rig: Rig | undefined
 
-const testService = () => {
-  const { testService } = env.connection
-  if (!testService) throw new Error('This is no server that skips time.')
-  return testService
-}
-
 beforeAll(async () => {
-  quiet()
-  folder = mkdtempSync(join(tmpdir(), 'certwright-timing-'))
-  const path = join(folder, 'sleeper')
-  // The server runs already, started once for all; the library insists on a child of its own.
-  writeFileSync(path, '#!/bin/sh\nexec sleep 86400\n')
-  chmodSync(path, 0o755)
-  env = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path }, port: stack.timeSkippingPort() },
-  })
-  // Started with --enable-time-skipping, the server lets time run away from the first moment on.
-  await testService().lockTimeSkipping({})
-  // This server can add search attributes but not list them.
-  const names = Object.values(searchAttributes).map(({ name, type }) => [name, types[type]])
-  const { operatorService } = env.connection
-  await operatorService.addSearchAttributes({ namespace: 'default', searchAttributes: Object.fromEntries(names) })
-  place = {
-    connection: env.nativeConnection,
-    // Not the client of the environment: while that one waits for a result, time runs away, also from activities.
-    client: new Client({ connection: env.connection, dataConverter }),
-    namespace: 'default',
-    bundle: { codePath: stack.workflowBundle() },
-  }
+  skipping = await startTimeSkipping()
+  ;({ env, place } = skipping)
 })
 afterEach(async () => {
   await rig?.stop()
   rig = undefined
 })
-afterAll(async () => {
-  await testService().unlockTimeSkipping({})
-  await env.teardown()
-  rmSync(folder, { recursive: true })
-})
+afterAll(() => skipping.stop())
 
 const start = async (fakes: Partial<Activities>) => (rig = await startRig(place, fakes))
 
