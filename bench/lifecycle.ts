@@ -82,6 +82,7 @@ const measure = async (contenders: readonly Contender[], { clients, calls }: (ty
     for (const { name, stack, store } of round % 2 === 0 ? contenders : contenders.toReversed()) {
       const latency = await measureLatency(stack.demo, await store(calls), clients)
       if (round > 0) rows.get(name)?.push(latency)
+      say(`${clients} client(s), round ${round}, ${name}: p50 ${latency.p50} ms`)
     }
   return Object.fromEntries([...rows].map(([name, list]) => [name, figure(list)]))
 }
