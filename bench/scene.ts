@@ -46,11 +46,17 @@ const author = (principalId: string) => {
 
 const sliceSize = 500
 
-/** Stores so many approved PKCS#10 requests (a P-256 key each, an end entity each) and answers their ids. */
+interface Wanted extends Scene {
+  readonly count: number
+  /** Whether they wait for an approval; else they are approved. */
+  readonly waiting?: boolean
+}
+
+/** Stores so many PKCS#10 requests (a P-256 key each, an end entity each) and answers their ids. */
 export const storeRequests = async (
   databaseUrl: string,
   principalId: string,
-  { realmId, policyId, count }: Scene & { count: number },
+  { realmId, policyId, count, waiting = false }: Wanted,
 ): Promise<string[]> => {
   const orm = await openStorage({ url: databaseUrl })
   const ids: string[] = []
@@ -86,8 +92,8 @@ export const storeRequests = async (
         ...stamp,
         validFor: 'SIX_MONTHS' as const,
         keyPairMode: 'PKCS10' as const,
-        certRequestStatus: 'APPROVED' as const,
-        requiresManualApproval: false,
+        certRequestStatus: waiting ? ('PENDING_APPROVAL' as const) : ('APPROVED' as const),
+        requiresManualApproval: waiting,
         dualControl: false,
         requesterMayApprove: true,
         userResponses: [],

@@ -1,11 +1,12 @@
 // The stack under measurement: what `npm start` starts, with data and ports of its own.
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { freePort } from '../embedded/processes/ports.ts'
-import { getToken, restClient, type RestClient } from '../embedded/rest-client.ts'
+import { getToken, restClient, type Credentials, type RestClient } from '../embedded/rest-client.ts'
 
-const folder = 'data/bench'
+const dataFolder = 'data/bench'
 const portVariables = `API_PORT IDENTITY_PROVIDER_PORT TEMPORAL_PORT TEMPORAL_UI_PORT POSTGRES_PORT SMTP_PORT
   MAIL_INBOX_PORT SCEP_PORT API_METRICS_PORT WORKER_METRICS_PORT`.split(/\s+/)
 
@@ -15,6 +16,10 @@ export interface BenchStack {
   readonly demo: RestClient
   readonly databaseUrl: string
   readonly metricsUrl: string
+  /** The port of the mail catcher. */
+  readonly smtpPort: number
+  /** Where Temporal's gRPC interface listens. */
+  readonly temporalAddress: string
   /** Process ids by part, PostgreSQL's and Temporal's among them. */
   readonly parts: () => { name: string; pid: number }[]
   readonly stop: () => Promise<void>
@@ -24,7 +29,7 @@ const environment = async (): Promise<Record<string, string>> => {
   const free = new Set<number>()
   while (free.size < portVariables.length) free.add(await freePort())
   const ports = Object.fromEntries([...free].map((port, index) => [portVariables[index] ?? '', String(port)]))
-  return { ...ports, DATA_FOLDER: folder, LOG_LEVEL: 'warn' }
+  return { ...ports, DATA_FOLDER: dataFolder, LOG_LEVEL: 'warn' }
 }
 
 const readEnvironment = (file: string): Record<string, string> =>
@@ -46,27 +51,44 @@ const untilReady = (child: ReturnType<typeof spawn>): Promise<void> =>
     })
   })
 
-const clientsOf = async (demo: Record<string, string>) => {
-  const value = (name: string): string => demo[`CERTWRIGHT_${name}`] ?? ''
+const tokenLivesMs = 200_000
+
+/** A client that asks for a new token before the old one ends: a measurement may take longer. */
+const renewingClient = (base: string, tokenUrl: string, credentials: Credentials): RestClient => {
+  let end = 0
+  let client: Promise<RestClient> | undefined
+  return async (call, body) => {
+    if (client === undefined || performance.now() > end) {
+      end = performance.now() + tokenLivesMs
+      client = getToken(tokenUrl, credentials).then(token => restClient(base, token))
+    }
+    return (await client)(call, body)
+  }
+}
+
+const clientsOf = (environment: Record<string, string>) => {
+  const value = (name: string): string => environment[`CERTWRIGHT_${name}`] ?? ''
   const base = value('URL')
-  const adminToken = await getToken(value('TOKEN_URL'), {
+  const admin = renewingClient(base, value('TOKEN_URL'), {
     clientId: value('ADMIN_CLIENT_ID'),
     clientSecret: value('ADMIN_CLIENT_SECRET'),
     username: value('ADMIN_USERNAME'),
     password: value('ADMIN_PASSWORD'),
   })
-  const token = await getToken(value('TOKEN_URL'), {
+  const demo = renewingClient(base, value('TOKEN_URL'), {
     clientId: value('CLIENT_ID'),
     clientSecret: value('CLIENT_SECRET'),
   })
-  return { admin: restClient(base, adminToken), demo: restClient(base, token) }
+  return { admin, demo }
 }
 
-/** Starts a fresh stack. */
-export const startStack = async (): Promise<BenchStack> => {
+/** Starts a fresh stack of a checkout; this one when left out. */
+export const startStack = async (checkout = '.'): Promise<BenchStack> => {
+  const folder = join(checkout, dataFolder)
   rmSync(folder, { recursive: true, force: true })
   const env = await environment()
   const child = spawn(process.execPath, ['embedded/main.ts'], {
+    cwd: checkout,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -81,9 +103,11 @@ export const startStack = async (): Promise<BenchStack> => {
       child.kill('SIGTERM')
     })
   return {
-    ...(await clientsOf(readEnvironment(`${folder}/demo.env`))),
+    ...clientsOf(readEnvironment(`${folder}/demo.env`)),
     databaseUrl: `postgresql://certwright:${encodeURIComponent(postgresPassword)}@127.0.0.1:${env['POSTGRES_PORT']}/certwright`,
     metricsUrl: `http://127.0.0.1:${env['WORKER_METRICS_PORT']}/metrics`,
+    smtpPort: Number(env['SMTP_PORT']),
+    temporalAddress: `127.0.0.1:${env['TEMPORAL_PORT']}`,
     parts: () => run.parts,
     stop,
   }

@@ -5,10 +5,12 @@ import type { DataConverter } from '@temporalio/common'
 import type { Activities } from '../activities/index.ts'
 import { converterPaths } from './payload-codec.ts'
 
-/** Bundles the workflow code; it is the same for every worker of a version. */
-export const bundleWorkflows = (): Promise<WorkflowBundleWithSourceMap> =>
+const present = fileURLToPath(new URL('../workflows/index.ts', import.meta.url))
+
+/** Bundles the workflow code, that of this version when left out; it is the same for every worker of a version. */
+export const bundleWorkflows = (workflowsPath = present): Promise<WorkflowBundleWithSourceMap> =>
   bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+    workflowsPath,
     ...converterPaths,
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error },
   })

@@ -1,9 +1,10 @@
 // An asynchronous order: issues what may be issued, waits for the rest, and never forgets an item.
-import { condition, continueAsNew, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow'
+import { condition, continueAsNew, patched, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow'
 import { records, signing } from './activities.ts'
 import { chunksOf, fewAtOnce } from './chunks.ts'
 import { requestsChanged } from './messages.ts'
 import { mustBeRun } from './own-run.ts'
+import { tellState } from './run-state.ts'
 import type { OrderStatus } from '../domain/enums.ts'
 
 /** The longest time without a look at the records, should a message have been lost. */
@@ -34,6 +35,9 @@ export async function orderCertificates(orderId: string): Promise<OrderStatus> {
     (await fewAtOnce(chunksOf(positions), issue)).reduce((sum, waiting) => sum + waiting, 0)
 
   let waiting = await pass()
+  // Orders that began to wait under version 0.1 go on without a state to be found by.
+  const isFound = waiting > 0 && patched('waiting orders have a state')
+  if (isFound) tellState('WAITING')
   while (waiting > 0) {
     const leftMs = Date.parse(expiresAt) - Date.now()
     if (leftMs <= 0) break
@@ -50,6 +54,7 @@ export async function orderCertificates(orderId: string): Promise<OrderStatus> {
     }
   }
   const { status } = await records.closeOrder({ orderId })
+  if (isFound) tellState(status)
   setCurrentDetails(`${status}: ${issued} of ${itemCount} issued`)
   return status
 }

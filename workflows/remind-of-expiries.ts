@@ -2,9 +2,13 @@
 import { ActivityFailure, log, setCurrentDetails } from '@temporalio/workflow'
 import { records } from './activities.ts'
 import { fewAtOnce } from './chunks.ts'
+import { tellState } from './run-state.ts'
 
 /** So many mails to each address at most in one run; the next run goes on. */
 const maxChunks = 20
+
+/** So many realms that failed are named to operators. */
+const mostNamed = 20
 
 const remind = async (realmId: string): Promise<number> => {
   let reminded = 0
@@ -20,6 +24,11 @@ const remind = async (realmId: string): Promise<number> => {
 export async function remindOfExpiries(): Promise<{ reminded: number; failed: number }> {
   const realmIds = await records.realmsToRemind()
   const total = { reminded: 0, failed: 0 }
+  const failed: string[] = []
+  const describe = (): string => {
+    const named = failed.length > 0 ? `; failed: ${failed.slice(0, mostNamed).join(', ')}` : ''
+    return `${done} of ${realmIds.length} realms, ${total.reminded} certificates${named}`
+  }
   let done = 0
   await fewAtOnce(realmIds, async realmId => {
     try {
@@ -29,9 +38,11 @@ export async function remindOfExpiries(): Promise<{ reminded: number; failed: nu
       if (!(error instanceof ActivityFailure)) throw error
       log.warn('a realm was not reminded', { realmId })
       total.failed += 1
+      failed.push(realmId)
     }
     done += 1
-    setCurrentDetails(`${done} of ${realmIds.length} realms, ${total.reminded} certificates`)
+    setCurrentDetails(describe())
   })
+  if (total.failed > 0) tellState('FAILED')
   return total
 }

@@ -4,6 +4,7 @@ import { records, signing } from './activities.ts'
 import { chunksOf, fewAtOnce } from './chunks.ts'
 import { confirmed } from './messages.ts'
 import { mustBeRun } from './own-run.ts'
+import { tellState } from './run-state.ts'
 
 /** So often the run looks whether the CRLs have followed (some ten minutes); the schedule makes them in any case. */
 const mostLooks = 25
@@ -19,6 +20,8 @@ const describe = ({ revoked, refused, unlisted, crlNumber }: Count): string => {
 
 /** Looks until the CRL of each CA tells what this run has recorded. */
 const published = async (revocationId: string, begin: Count): Promise<void> => {
+  if (begin.unlisted === 0) return
+  tellState('UNLISTED')
   let count = begin
   for (let looks = 0; count.unlisted > 0 && looks < mostLooks; looks += 1) {
     count = await records.publishRevocation({ revocationId })
@@ -26,6 +29,7 @@ const published = async (revocationId: string, begin: Count): Promise<void> => {
     if (count.unlisted > 0)
       await sleep(1000 * Math.min(2 ** looks, longestPauseSeconds), { summary: 'wait for the CRL' })
   }
+  if (count.unlisted === 0) tellState('LISTED')
 }
 
 /** Works on the certificates of a revocation; whoever waits hears when each is confirmed or refused. */

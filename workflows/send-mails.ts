@@ -4,6 +4,7 @@ import { mailPatienceMs } from '../domain/mails.ts'
 import { mailing, probes, records } from './activities.ts'
 import { mailCheckWorkflowId, mailWorkflowId } from './ids.ts'
 import { mustBeRun } from './own-run.ts'
+import { tellState } from './run-state.ts'
 
 /** How the mails of a run stand. */
 export interface MailProgress {
@@ -60,7 +61,11 @@ export async function sendMails(groupId: string): Promise<MailProgress> {
     await tried(groupId)
     const progress = await records.settleMails({ groupId })
     setCurrentDetails(describe(progress))
-    if (progress.queued === 0) return progress
+    if (progress.queued === 0) {
+      if (progress.failed > 0 || passes > 0) tellState(progress.failed > 0 ? 'FAILED' : 'SENT')
+      return progress
+    }
+    if (passes === 0) tellState('RETRYING')
     const leftMs = end - Date.now()
     if (leftMs <= 0) break
     await sleep(Math.min(pauseAfter(passes), leftMs), {
@@ -69,6 +74,7 @@ export async function sendMails(groupId: string): Promise<MailProgress> {
   }
   const progress = await records.giveUpMails({ groupId })
   setCurrentDetails(describe(progress))
+  tellState('FAILED')
   return progress
 }
 

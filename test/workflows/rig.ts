@@ -95,9 +95,12 @@ export const serverAt = async (address: string, bundle: Place['bundle']): Promis
   return { connection, client, namespace: temporalNamespace, bundle }
 }
 
-/** A worker with these activities on a task queue of its own; `stop()` it in the end. */
-export const startRig = async ({ connection, client, namespace, bundle }: Place, fakes: Partial<Activities>) => {
-  const taskQueue = `rig-${randomUUID()}`
+/** A worker with these activities, on a task queue of its own when none is named; `stop()` it in the end. */
+export const startRig = async (
+  { connection, client, namespace, bundle }: Place,
+  fakes: Partial<Activities>,
+  taskQueue = `rig-${randomUUID()}`,
+) => {
   const { activities, calls } = recorded(fakes)
   const worker = await createWorker({ connection, namespace, taskQueue, dataConverter, activities, bundle })
   const running = worker.run()
