@@ -1,0 +1,56 @@
+// The worker is killed at twenty moments of a batch of 1,000: every item is there once.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { requestAll } from '../stories/scene.ts'
+import { chanceFor } from './chance.ts'
+import { eventually, openInstallation, pause, type Installation } from './installation.ts'
+import { issued, mailed, ran, report, toldOfCertificates } from './reckoning.ts'
+
+const fault = 'worker killed in a batch of 1,000'
+const size = 1000
+const kills = 20
+/** The last kill comes well before the end: so many are under way at once, and stored in one go. */
+const lastKillAt = 800
+const longestDelayMs = 200
+
+let installation: Installation
+
+beforeAll(async () => {
+  installation = await openInstallation()
+}, 120_000)
+afterAll(() => installation.stop(), 60_000)
+
+test('every certificate of a batch is issued once, whenever the worker dies', async () => {
+  const { em, running, call, client } = installation
+  const chance = chanceFor(fault)
+  const ids = await requestAll(installation, await installation.makeScene(size))
+  const { status, body } = await call('POST', '/api/v2/certificates/cert-requests?omitArtifacts=true', ids)
+  expect(status).toBe(201)
+  const counted = () => em().count(Certificate)
+  const moments = Array.from({ length: kills }, () => 1 + Math.floor(chance() * lastKillAt))
+  const counts: number[] = []
+  for (const moment of moments.toSorted((one, other) => one - other)) {
+    await eventually('the worker is ready', async () => running.worker.lastLines().includes('the worker is ready'))
+    await eventually(`${moment} certificates are there`, async () => (await counted()) >= moment)
+    await pause(chance() * longestDelayMs)
+    await running.worker.kill()
+    expect(await running.worker.exited).toContain('SIGKILL')
+    counts.push(await counted())
+    await installation.startWorker()
+    await installation.giveUpAttempts(body.orderId)
+  }
+  expect(Math.max(...counts)).toBeLessThan(size)
+  const order = await eventually('the order ends', async () => {
+    const { body: told } = await call('GET', `/api/v2/orders/${body.orderId}`)
+    return told.status !== 'RUNNING' && told
+  })
+  expect(order).toMatchObject({ status: 'COMPLETED', total: size, issued: size, failed: 0, waiting: 0 })
+  await installation.untilMailed()
+  report({ fault, items: size, kills: counts.length }, [
+    ...(await issued(em(), ids)),
+    ...(await mailed(em(), installation.mail)),
+    ...(await ran(client, [body.orderId])),
+  ])
+  expect(await toldOfCertificates(em())).toBe(size)
+  expect(installation.mail.mails.length).toBeGreaterThan(0)
+}, 540_000)
