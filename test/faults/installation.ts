@@ -1,7 +1,8 @@
 // An installation of real processes with a mail server that remembers each mail, for parts of it to be killed.
 import { Client, Connection } from '@temporalio/client'
+import type { RunningProcess } from '../../embedded/processes/process.ts'
 import { temporalNamespace } from '../../embedded/servers/temporal.ts'
-import { Mail } from '../../storage/rows/mail.ts'
+import { MailGroup } from '../../storage/rows/mail.ts'
 import type { Policy } from '../../storage/rows/policy.ts'
 import { makeScene as makeBareScene } from '../stories/scene.ts'
 import { startMailServer, type MailServerOptions } from '../support/mail-server.ts'
@@ -48,10 +49,12 @@ export const openInstallation = async ({ mail: mailOptions, ...options }: Instal
   const connection = await Connection.connect({ address: running.temporal.address })
   const client = new Client({ connection, namespace: temporalNamespace })
   const members = { host: '127.0.0.1', port: String(mail.port), from: 'ca@example.org', enabled: 'true' }
-  for (const [name, value] of Object.entries(members)) {
-    const { status } = await call('PATCH', '/api/v1/configuration', { settingsKey: `mail.${name}`, value })
-    if (status !== 200) throw new Error(`mail.${name} cannot be set: ${status}`)
-  }
+  for (const [name, value] of Object.entries(members))
+    // Refused until the worker has made the administrator.
+    await eventually(`mail.${name} is set`, async () => {
+      const { status } = await call('PATCH', '/api/v1/configuration', { settingsKey: `mail.${name}`, value })
+      return status === 200
+    })
 
   /** Some end entities under a policy of a realm whose events are mailed to these addresses. */
   const makeScene = async (count: number, members: Partial<Policy> = {}, addresses = ['a@example.org']) => {
@@ -61,13 +64,14 @@ export const openInstallation = async ({ mail: mailOptions, ...options }: Instal
   }
 
   /**
-   * Tells Temporal at once what it would find out within a minute without heartbeats: that the attempts of this run, whose
-   * worker is dead, have failed. They begin anew without the pauses that grow from death to death.
+   * Tells Temporal at once what it would find out within a minute without heartbeats: that the attempts of this run by a
+   * worker that is dead have failed. They begin anew without the pauses that grow from death to death.
    */
-  const giveUpAttempts = async (workflowId: string): Promise<void> => {
+  const giveUpAttempts = async (workflowId: string, { pid }: RunningProcess): Promise<void> => {
     const execution = { workflowId }
     const { pendingActivities } = (await client.workflow.getHandle(workflowId).describe()).raw
-    for (const { activityId, state } of pendingActivities ?? []) {
+    for (const { activityId, state, lastWorkerIdentity } of pendingActivities ?? []) {
+      if (!lastWorkerIdentity?.startsWith(`${pid}@`)) continue
       const activity = { namespace: temporalNamespace, workflowId, activityId: activityId ?? '' }
       const failure = { message: 'The worker was killed.', applicationFailureInfo: { type: 'KILLED' } }
       // Either may come too late: the attempt has ended, or the activity has.
@@ -88,7 +92,7 @@ export const openInstallation = async ({ mail: mailOptions, ...options }: Instal
     em: () => orm.em.fork(),
     /** Waits until no mail is queued any more. */
     untilMailed: () =>
-      eventually('no mail is queued', async () => (await orm.em.fork().count(Mail, { status: 'QUEUED' })) === 0),
+      eventually('no mail is queued', async () => (await orm.em.fork().count(MailGroup, { closedDate: null })) === 0),
     ready: () =>
       eventually('the API is ready', async () => {
         const { ok } = await fetch(`${processes.started.addresses.baseUrl}/health/ready`)

@@ -9,6 +9,7 @@ import { Mail, MailGroup } from '../../storage/rows/mail.ts'
 import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { RevocationItem } from '../../storage/rows/revocation.ts'
 import type { MailServer } from '../support/mail-server.ts'
+import { pause } from './installation.ts'
 
 /** Things of one sort that should each be there once. */
 export interface Tally {
@@ -136,8 +137,12 @@ export const toldOfCertificates = async (em: EntityManager): Promise<number> =>
 /** Runs of schedules come again and again, and so do the lists of a CA. */
 const recurring = /^(reconcile|renew-crls|expiry|expiry-reminders|crl)\b/
 
-/** Each of these runs has come to its end once, and no run of ours has failed. */
-export const ran = async (client: Client, workflowIds: readonly string[]): Promise<Tally[]> => {
+interface Runs {
+  readonly completed: readonly string[]
+  readonly failed: readonly string[]
+}
+
+const endedRuns = async (client: Client): Promise<Runs> => {
   const completed: string[] = []
   const failed: string[] = []
   for await (const { workflowId, status } of client.workflow.list()) {
@@ -146,9 +151,23 @@ export const ran = async (client: Client, workflowIds: readonly string[]): Promi
     else if (status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW')
       failed.push(`${workflowId} ${status.name}`)
   }
+  return { completed, failed }
+}
+
+/** Temporal lists what has ended a moment later. */
+const listedWithinMs = 60_000
+
+/** Each of these runs has come to its end once, and no run of ours has failed. */
+export const ran = async (client: Client, workflowIds: readonly string[]): Promise<Tally[]> => {
   const wanted = new Set(workflowIds)
+  const end = performance.now() + listedWithinMs
+  let runs = await endedRuns(client)
+  while (!wanted.isSubsetOf(new Set(runs.completed)) && performance.now() < end) {
+    await pause(500)
+    runs = await endedRuns(client)
+  }
   return [
-    { what: 'completed run', expected: workflowIds, seen: completed.filter(id => wanted.has(id)) },
-    { what: 'failed run', expected: [], seen: failed },
+    { what: 'completed run', expected: workflowIds, seen: runs.completed.filter(id => wanted.has(id)) },
+    { what: 'failed run', expected: [], seen: runs.failed },
   ]
 }

@@ -1,5 +1,6 @@
-// The worker is killed at twenty moments of a batch of 1,000: every item is there once.
+// Two workers are killed in turn, at twenty moments of a batch of 1,000: every item is there once.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { RunningProcess } from '../../embedded/processes/process.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { requestAll } from '../stories/scene.ts'
 import { chanceFor } from './chance.ts'
@@ -14,14 +15,28 @@ const lastKillAt = 800
 const longestDelayMs = 200
 
 let installation: Installation
+/** While the one that was killed starts again, the other works on. */
+let workers: RunningProcess[] = []
 
 beforeAll(async () => {
   installation = await openInstallation()
+  workers = [installation.running.worker, await installation.startSecondWorker()]
 }, 120_000)
-afterAll(() => installation.stop(), 60_000)
+afterAll(async () => {
+  await workers[1]?.stop()
+  await installation?.stop()
+}, 60_000)
+
+const startAgain = async (place: number): Promise<void> => {
+  if (place === 1) workers[1] = await installation.startSecondWorker()
+  else {
+    await installation.startWorker()
+    workers[0] = installation.running.worker
+  }
+}
 
 test('every certificate of a batch is issued once, whenever the worker dies', async () => {
-  const { em, running, call, client } = installation
+  const { em, call, client } = installation
   const chance = chanceFor(fault)
   const ids = await requestAll(installation, await installation.makeScene(size))
   const { status, body } = await call('POST', '/api/v2/certificates/cert-requests?omitArtifacts=true', ids)
@@ -29,15 +44,16 @@ test('every certificate of a batch is issued once, whenever the worker dies', as
   const counted = () => em().count(Certificate)
   const moments = Array.from({ length: kills }, () => 1 + Math.floor(chance() * lastKillAt))
   const counts: number[] = []
-  for (const moment of moments.toSorted((one, other) => one - other)) {
-    await eventually('the worker is ready', async () => running.worker.lastLines().includes('the worker is ready'))
+  for (const [kill, moment] of moments.toSorted((one, other) => one - other).entries()) {
+    const worker = workers[kill % 2] as RunningProcess
+    await eventually('the worker is ready', async () => worker.lastLines().includes('the worker is ready'))
     await eventually(`${moment} certificates are there`, async () => (await counted()) >= moment)
     await pause(chance() * longestDelayMs)
-    await running.worker.kill()
-    expect(await running.worker.exited).toContain('SIGKILL')
+    await worker.kill()
+    expect(await worker.exited).toContain('SIGKILL')
     counts.push(await counted())
-    await installation.startWorker()
-    await installation.giveUpAttempts(body.orderId)
+    await startAgain(kill % 2)
+    await installation.giveUpAttempts(body.orderId, worker)
   }
   expect(Math.max(...counts)).toBeLessThan(size)
   const order = await eventually('the order ends', async () => {
