@@ -45,6 +45,7 @@ const run = async (): Promise<void> => {
     start.catch(() => {}) // when a stop wins the race, the broken start is no news
     const text = await Promise.race([start, supervisor.failed, stopRequested])
     if (text !== 'stop') {
+      supervisor.settle()
       say(text)
       say('ready')
       await Promise.race([supervisor.failed, stopRequested])

@@ -6,6 +6,7 @@ import { type Addresses, demoPrincipals, type DemoIdentities, type Started } fro
 import { type IdentityProvider, startIdentityProvider } from './servers/identity-provider.ts'
 import { startMailCatcher } from './servers/mail-catcher.ts'
 import { checkPorts } from './processes/ports.ts'
+import type { RunningProcess } from './processes/process.ts'
 import { type Postgres, startPostgres } from './servers/postgres.ts'
 import { type Secrets, readSecrets, writePrivately } from './secrets.ts'
 import { temporalCli } from './setup-record.ts'
@@ -34,29 +35,32 @@ const addressesOf = (config: EmbeddedConfig, { issuer, tokenUrl }: IdentityProvi
 })
 
 const postgres = async ({ config, folder, supervisor }: Start, secrets: Secrets): Promise<Postgres> => {
-  const server = await startPostgres({
-    folder: `${folder}/postgres`,
-    port: config.POSTGRES_PORT,
-    password: secrets.postgresPassword,
-    servicePassword: secrets.servicePassword,
-    logFile: `${folder}/logs/postgres.log`,
-    durable: true,
-    databases: ['certwright', 'identity'],
-  })
-  supervisor.watch(server)
+  const run = () =>
+    startPostgres({
+      folder: `${folder}/postgres`,
+      port: config.POSTGRES_PORT,
+      password: secrets.postgresPassword,
+      servicePassword: secrets.servicePassword,
+      logFile: `${folder}/logs/postgres.log`,
+      durable: true,
+      databases: ['certwright', 'identity'],
+    })
+  const server = await run()
+  supervisor.watch(server, run)
   return server
 }
 
 const temporal = async ({ config, folder, supervisor }: Start, { codecKey }: Secrets): Promise<void> => {
   if (config.TEMPORAL_ADDRESS !== undefined) return prepareTemporal(config.TEMPORAL_ADDRESS)
-  const server = await startTemporal({
-    program: temporalCli(),
-    port: config.TEMPORAL_PORT,
-    databaseFile: `${folder}/temporal.db`,
-    logFile: `${folder}/logs/temporal.log`,
-    ui: { port: config.TEMPORAL_UI_PORT, codecEndpoint: `${local(config.API_PORT)}/temporal/codec/${codecKey}` },
-  })
-  supervisor.watch(server)
+  const run = () =>
+    startTemporal({
+      program: temporalCli(),
+      port: config.TEMPORAL_PORT,
+      databaseFile: `${folder}/temporal.db`,
+      logFile: `${folder}/logs/temporal.log`,
+      ui: { port: config.TEMPORAL_UI_PORT, codecEndpoint: `${local(config.API_PORT)}/temporal/codec/${codecKey}` },
+    })
+  supervisor.watch(await run(), run)
 }
 
 const identityProvider = async (
@@ -118,10 +122,14 @@ const infrastructure = async (start: Start): Promise<Started> => {
 const application = async ({ folder, supervisor }: Start, started: Started): Promise<void> => {
   const installation = { logFolder: `${folder}/logs` }
   await migrateStorage(installation, started)
-  supervisor.watch(startWorker(installation, started))
-  const api = startApi(installation, started)
-  supervisor.watch(api)
-  supervisor.watch(startScepGateway(installation, started))
+  const watched = (run: () => RunningProcess): RunningProcess => {
+    const part = run()
+    supervisor.watch(part, run)
+    return part
+  }
+  watched(() => startWorker(installation, started))
+  const api = watched(() => startApi(installation, started))
+  watched(() => startScepGateway(installation, started))
   await apiReady(api, started.addresses.baseUrl)
 }
 

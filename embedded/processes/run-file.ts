@@ -15,7 +15,7 @@ interface Run {
 
 /** The record of the running installation. */
 export interface RunFile {
-  /** Adds a part, so that a later start can end it should we be killed. */
+  /** Adds a part in the place of an earlier one of its name, so that a later start can end it should we be killed. */
   readonly add: (name: string, pid: number) => void
   readonly remove: () => void
 }
@@ -63,7 +63,8 @@ export const claimRun = async (file: string): Promise<RunFile> => {
   await claimFile(file, run, { ownerOf: previous => previous?.main, whileOwned: refuse, beforeTakeover: endOrphans })
   return {
     add: (name, pid) => {
-      run = { ...run, parts: [...run.parts, known(name, pid)] }
+      const others = run.parts.filter(part => part.name !== name)
+      run = { ...run, parts: [...others, known(name, pid)] }
       write(file, run)
     },
     remove: () => rmSync(file, { force: true }),

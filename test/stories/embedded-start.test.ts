@@ -11,6 +11,7 @@ import { Client } from 'pg'
 import { EmbeddedConfig, plannedPorts, readConfig } from '../../embedded/config.ts'
 import { freePort } from '../../embedded/processes/ports.ts'
 import type { Secrets } from '../../embedded/secrets.ts'
+import { until } from '../support/issuing.ts'
 
 const root = join(import.meta.dirname, '../..')
 const startMs = 300_000
@@ -57,11 +58,13 @@ afterAll(async () => {
 }, startMs)
 
 const secrets = () => JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as Secrets
-const pids = (): number[] => {
-  const { main, parts } = JSON.parse(readFileSync(join(folder, 'run.json'), 'utf8')) as {
+const runFile = () =>
+  JSON.parse(readFileSync(join(folder, 'run.json'), 'utf8')) as {
     main: { pid: number }
-    parts: { pid: number }[]
+    parts: { name: string; pid: number }[]
   }
+const pids = (): number[] => {
+  const { main, parts } = runFile()
   return [main, ...parts].map(({ pid }) => pid)
 }
 
@@ -131,6 +134,25 @@ test('metrics are read beside the API, not through it', async () => {
   expect(await status('API_PORT')).toBe(404)
   expect(await status('API_METRICS_PORT')).toBe(200)
 })
+
+const pidOf = (name: string): number | undefined => runFile().parts.find(part => part.name === name)?.pid
+const isReady = async (): Promise<boolean> => {
+  const { ok } = await fetch(`http://127.0.0.1:${ports['API_PORT']}/health/ready`)
+  return ok
+}
+
+test.each(['PostgreSQL', 'Temporal', 'Worker', 'API', 'SCEP gateway'])(
+  '%s comes back when it is killed, and the others have lived on',
+  async name => {
+    const before = new Map(runFile().parts.map(part => [part.name, part.pid]))
+    process.kill(before.get(name) ?? 0, 'SIGKILL')
+    await until(`${name} is back`, async () => pidOf(name) !== before.get(name))
+    await until('all is ready', () => isReady().catch(() => false))
+    expect(running.exitCode).toBe(null)
+    for (const [other, pid] of before) if (other !== name) expect([other, pidOf(other)]).toEqual([other, pid])
+  },
+  startMs,
+)
 
 test(
   'a second start finds everything and changes nothing',

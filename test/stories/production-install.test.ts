@@ -29,7 +29,7 @@ beforeAll(async () => {
   for (const name of copied) cpSync(join(root, name), join(image, name), { recursive: true })
   const env = { ...process.env, NODE_ENV: 'production' }
   await run('npm', [...installArguments, '--prefer-offline'], { cwd: image, env, maxBuffer: 2 ** 26 })
-  service = await startProcesses(image)
+  service = await startProcesses({ installed: image })
 }, 600_000)
 afterAll(async () => {
   await service?.stop()

@@ -20,7 +20,7 @@ const adminClient = { clientId: demoPrincipals.adminClientId, secret: 'the-secre
 const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 
 /** Makes what the processes read, with ports that nobody uses at the moment. */
-const plan = async (folder: string) => {
+const plan = async (folder: string, postgresFolder: string) => {
   const ports = await Promise.all(
     ['API_PORT', 'TEMPORAL_PORT', 'POSTGRES_PORT', 'API_METRICS_PORT', 'WORKER_METRICS_PORT', 'SCEP_PORT'].map(
       async name => [name, String(await freePort())] as const,
@@ -29,7 +29,7 @@ const plan = async (folder: string) => {
   const config = readConfig({ ...Object.fromEntries(ports), LOG_LEVEL: 'info' })
   const password = randomBytes(12).toString('hex')
   const postgres = {
-    folder: join(folder, 'postgres'),
+    folder: postgresFolder,
     port: config.POSTGRES_PORT,
     password,
     logFile: join(folder, 'postgres.log'),
@@ -98,14 +98,20 @@ export const callerOf =
     return { status: response.status, body: text ? JSON.parse(text) : null }
   }
 
+/** Where the processes come from, and where PostgreSQL keeps its data, when not in the usual places. */
+export interface ProcessesOptions {
+  readonly installed?: string
+  readonly postgresFolder?: string
+}
+
 /**
  * Starts PostgreSQL, Temporal, the worker and the API, the last two from this checkout or another installation; `stop()`
  * ends what runs and removes what was written.
  */
-export const startProcesses = async (installed?: string) => {
+export const startProcesses = async ({ installed, postgresFolder }: ProcessesOptions = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'certwright-story-'))
   chmodSync(folder, 0o755)
-  const settings = await plan(folder)
+  const settings = await plan(folder, postgresFolder ?? join(folder, 'postgres'))
   await createClient(adminClient)
   const postgresStarted = startPostgres(settings.postgres)
   const running: { postgres: Postgres; temporal: Temporal; worker: RunningProcess; api: RunningProcess } = {
@@ -120,6 +126,10 @@ export const startProcesses = async (installed?: string) => {
   await migrateStorage(installation, started)
   const newWorker = async (): Promise<void> => void (running.worker = startWorker(installation, started))
   await newWorker()
+  const newApi = async (): Promise<void> => {
+    running.api = startApi(installation, started)
+    await apiReady(running.api, started.addresses.baseUrl)
+  }
   running.api = startApi(installation, started)
   const orm: MikroORM = await openStorage({ url: started.migrationUrl })
   const stop = async (): Promise<void> => {
@@ -137,6 +147,12 @@ export const startProcesses = async (installed?: string) => {
     started,
     call: callerOf(started.addresses.baseUrl),
     startWorker: newWorker,
+    startApi: newApi,
+    /** Another worker beside the first; whoever starts it stops it. */
+    startSecondWorker: async (): Promise<RunningProcess> => {
+      const config = { ...started.config, WORKER_METRICS_PORT: await freePort() }
+      return startWorker({ ...installation, logFolder: join(folder, 'second') }, { ...started, config })
+    },
     startTemporal: async () => void (running.temporal = await startTemporal(settings.temporal)),
     startPostgres: async () => void (running.postgres = await startPostgres(settings.postgres)),
     stop,
