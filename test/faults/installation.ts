@@ -59,7 +59,7 @@ export const openInstallation = async ({ mail: mailOptions, ...options }: Instal
   /** Some end entities under a policy of a realm whose events are mailed to these addresses. */
   const makeScene = async (count: number, members: Partial<Policy> = {}, addresses = ['a@example.org']) => {
     const scene = await makeBareScene(processes, count, members)
-    await linkMailingList(orm.em.fork(), scene.realmId, addresses)
+    await linkMailingList(orm.em.fork(), scene.realmId, { emails: addresses })
     return scene
   }
 
