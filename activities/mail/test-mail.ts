@@ -17,9 +17,9 @@ const longestAnswer = 300
 const shownAnswer = (answer: string): string =>
   answer
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .split(' ')
+    .split(/([ <>])/)
     .map(word => (word.includes('@') ? '…' : word))
-    .join(' ')
+    .join('')
     .slice(0, longestAnswer)
     .trim()
 
