@@ -75,11 +75,12 @@ const sent = async (members: Partial<NewMails> = {}) => {
 test('each address gets a mail of its own, which is SENT then and not sent again', async () => {
   await serve()
   const groupId = await queue({ to: ['ops@example.org', 'pki@example.org'] })
-  expect(await sendOnce(groupId)).toEqual({ last: expect.any(String), over: false })
+  const settled = { queued: 0, sent: 2, failed: 0 }
+  expect(await sendOnce(groupId)).toEqual({ last: null, over: false, settled })
   expect(server.mails.map(({ to }) => to).toSorted()).toEqual(['ops@example.org', 'pki@example.org'])
   expect(server.mails.every(({ mail, to }) => mail.to?.length === 1 && mail.to[0]?.address === to)).toBe(true)
-  expect(await settle(groupId)).toEqual({ queued: 0, sent: 2, failed: 0 })
-  expect(await sendOnce(groupId)).toEqual({ last: null, over: false })
+  expect(await settle(groupId)).toEqual(settled)
+  expect(await sendOnce(groupId)).toEqual({ last: null, over: false, settled })
   expect(server.mails).toHaveLength(2)
   expect((await fixture.em().findOneOrFail(MailGroup, groupId)).closedDate).not.toBeNull()
 })
@@ -357,7 +358,8 @@ test('many mails go over a few connections, a part of them at a time', async () 
     if (last === null) break
     after = last
   }
-  expect(chunks).toBe(3)
+  // Two full parts, and the last one behind which there is nothing.
+  expect(chunks).toBe(2)
   expect(server.mails.map(mail => mail.to).toSorted()).toEqual(to.toSorted())
   expect(new Set(server.mails.map(({ mail }) => mail.messageId)).size).toBe(120)
   expect(server.connections()).toBeLessThanOrEqual(12)
