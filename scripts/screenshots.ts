@@ -183,7 +183,7 @@ const takeAll = async (): Promise<void> => {
   const list = `${uiUrl}?query=${encodeURIComponent(query)}`
   await withChromium(chromium, async port => {
     await take(port, { url: list, name: 'orders-that-wait', size: [1280, 560], shows: [orderId, 'Running'] })
-    const page = { url: `${uiUrl}/${orderId}`, size: [1280, 960] } as const
+    const page = { url: `${uiUrl}/${orderId}`, size: [1180, 780] } as const
     await take(port, { ...page, name: 'order', shows: ['issueDecided', `"${orderId}"`] })
     const told = ['Servers, approved by hand', '2 of 3 issued']
     await take(port, { ...page, name: 'order-details', tab: 'User Metadata', shows: told })
