@@ -86,8 +86,6 @@ interface Picture {
   readonly name: string
   readonly size: readonly [number, number]
   readonly shows: readonly string[]
-  /** The tab that is opened first. */
-  readonly tab?: string
 }
 
 interface Message {
@@ -118,11 +116,11 @@ const openPage = async (port: number): Promise<{ ask: Ask; close: () => void }> 
 }
 
 /** Waits until the page shows all of these texts. */
-const untilShown = async (ask: Ask, { shows, url, tab }: Picture): Promise<void> => {
+const untilShown = async (ask: Ask, { shows, url }: Picture): Promise<void> => {
   let text = ''
   for (let tries = 1; tries <= 240; tries++) {
     // What is listed late is not added to a list that is shown.
-    if (tries % 30 === 0 && tab === undefined) await ask('Page.navigate', { url })
+    if (tries % 30 === 0) await ask('Page.navigate', { url })
     const { result } = await ask('Runtime.evaluate', { expression: 'document.body.innerText', returnByValue: true })
     text = String(result?.result?.value)
     if (shows.every(part => text.includes(part))) return
@@ -136,11 +134,6 @@ const take = async (port: number, picture: Picture): Promise<void> => {
   const [width, height] = picture.size
   await ask('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false })
   await ask('Page.navigate', { url: picture.url })
-  if (picture.tab !== undefined) {
-    await untilShown(ask, { ...picture, shows: [picture.tab] })
-    const tabs = `[...document.querySelectorAll('a, [role=tab]')].find(one => one.innerText.includes('${picture.tab}'))`
-    await ask('Runtime.evaluate', { expression: `${tabs}.click()` })
-  }
   await untilShown(ask, picture)
   await wait(1000)
   const { result } = await ask('Page.captureScreenshot', { format: 'png' })
@@ -185,8 +178,6 @@ const takeAll = async (): Promise<void> => {
     await take(port, { url: list, name: 'orders-that-wait', size: [1280, 560], shows: [orderId, 'Running'] })
     const page = { url: `${uiUrl}/${orderId}`, size: [1180, 780] } as const
     await take(port, { ...page, name: 'order', shows: ['issueDecided', `"${orderId}"`] })
-    const told = ['Servers, approved by hand', '2 of 3 issued']
-    await take(port, { ...page, name: 'order-details', tab: 'User Metadata', shows: told })
   })
 }
 

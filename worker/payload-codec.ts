@@ -68,7 +68,8 @@ const bound = ({ metadata, data }: Payload, context: SerializationContext | unde
 
 const unbound = (payload: Payload, context: SerializationContext | undefined): Payload => {
   const run = memberOf(payload, boundTo)
-  if (run !== undefined && context?.workflowId !== undefined && runOf(context.workflowId) !== runOf(run)) return misplaced
+  if (run !== undefined && context?.workflowId !== undefined && runOf(context.workflowId) !== runOf(run))
+    return misplaced
   const { [boundTo]: _, ...metadata } = payload.metadata ?? {}
   return { metadata, data: payload.data ?? null }
 }

@@ -136,11 +136,7 @@ export const checkProviderRun = (providerId: string): Start<typeof checkProvider
  * The run that sends the mails of one event, by the id that queuing them answered; operators find it by its realm. A group
  * that gathers nothing is whole.
  */
-export const sendMailsRun = (
-  groupId: string,
-  realmId?: string | null,
-  isWhole = false,
-): Start<typeof sendMails> => ({
+export const sendMailsRun = (groupId: string, realmId?: string | null, isWhole = false): Start<typeof sendMails> => ({
   workflow: 'sendMails',
   id: mailWorkflowId(groupId),
   args: isWhole ? [groupId, true] : [groupId],

@@ -15,7 +15,14 @@ import { decided, isWaiting, type RequestState } from '../../../domain/lifecycle
 import type { Principal } from '../../../domain/principal.ts'
 import { records } from '../../../workflows/activities.ts'
 import { certRequestWorkflowId } from '../../../workflows/ids.ts'
-import { approve, decline, requestsChanged, searchAttributes, type Decided, type Verdict } from '../../../workflows/messages.ts'
+import {
+  approve,
+  decline,
+  requestsChanged,
+  searchAttributes,
+  type Decided,
+  type Verdict,
+} from '../../../workflows/messages.ts'
 import { mustBeRun } from '../../../workflows/own-run.ts'
 
 /** The request and the facts that its decision depends on, as they were when the run began. */
