@@ -145,6 +145,14 @@ const take = async (port: number, picture: Picture): Promise<void> => {
   process.stdout.write(`${file}: ${bytes} octets\n`)
 }
 
+const untilThere = async (port: number): Promise<void> => {
+  for (let tries = 0; tries < 60; tries++) {
+    if (await fetch(`http://127.0.0.1:${port}/json/version`).then(Boolean, () => false)) return
+    await wait(500)
+  }
+  throw new Error('Chromium did not start.')
+}
+
 /** Starts Chromium with a profile of its own, lets `work` use it by its port, and ends it. */
 const withChromium = async (program: string, work: (port: number) => Promise<void>): Promise<void> => {
   const profile = mkdtempSync(join(tmpdir(), 'certwright-chromium-'))
@@ -155,10 +163,7 @@ const withChromium = async (program: string, work: (port: number) => Promise<voi
     stdio: 'ignore',
   })
   try {
-    for (let tries = 0; tries < 60; tries++) {
-      if (await fetch(`http://127.0.0.1:${port}/json/version`).then(Boolean, () => false)) break
-      await wait(500)
-    }
+    await untilThere(port)
     await work(port)
   } finally {
     const ended = once(child, 'exit')

@@ -56,6 +56,13 @@ const tried = async (groupId: string): Promise<MailProgress | undefined> => {
 
 const describe = ({ queued, sent, failed }: MailProgress): string => `${sent} sent, ${failed} failed, ${queued} queued`
 
+/** What went at once has no state. */
+const ended = (progress: MailProgress, passes: number): MailProgress => {
+  if (progress.failed > 0) tellState('FAILED')
+  else if (passes > 0) tellState('SENT')
+  return progress
+}
+
 /**
  * Sends the mails of a group; what is not sent 72 hours after its event is recorded as failed. A group that is whole, as
  * whoever queued it knows, has nothing to gather: where all goes well its run is one step.
@@ -66,10 +73,7 @@ export async function sendMails(groupId: string, isWhole = false): Promise<MailP
   for (let passes = 0; ; passes++) {
     const progress = (await tried(groupId)) ?? (await records.settleMails({ groupId }))
     setCurrentDetails(describe(progress))
-    if (progress.queued === 0) {
-      if (progress.failed > 0 || passes > 0) tellState(progress.failed > 0 ? 'FAILED' : 'SENT')
-      return progress
-    }
+    if (progress.queued === 0) return ended(progress, passes)
     if (passes === 0) tellState('RETRYING')
     queuedDate ??= (await records.openMails({ groupId, patient: false })).queuedDate
     const leftMs = Date.parse(queuedDate) + mailPatienceMs - Date.now()
