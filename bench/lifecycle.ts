@@ -81,10 +81,10 @@ const measure = async (contenders: readonly Contender[], { clients, calls }: (ty
   for (let round = 0; round <= rounds; round++)
     for (const { name, stack, store } of round % 2 === 0 ? contenders : contenders.toReversed()) {
       const latency = await measureLatency(stack.demo, await store(calls), clients)
-      if (round > 0) rows.get(name)?.push(latency)
+      rows.get(name)?.push(latency)
       say(`${clients} client(s), round ${round}, ${name}: p50 ${latency.p50} ms`)
     }
-  return Object.fromEntries([...rows].map(([name, list]) => [name, figure(list)]))
+  return Object.fromEntries([...rows].map(([name, list]) => [name, figure(list.slice(1))]))
 }
 
 const compare = async (other: BenchStack, own: BenchStack, checkout: string) => {

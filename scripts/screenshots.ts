@@ -145,6 +145,14 @@ const take = async (port: number, picture: Picture): Promise<void> => {
   process.stdout.write(`${file}: ${bytes} octets\n`)
 }
 
+const untilThere = async (port: number): Promise<void> => {
+  for (let tries = 0; tries < 60; tries++) {
+    if (await fetch(`http://127.0.0.1:${port}/json/version`).then(Boolean, () => false)) return
+    await wait(500)
+  }
+  throw new Error('Chromium did not start.')
+}
+
 /** Starts Chromium with a profile of its own, lets `work` use it by its port, and ends it. */
 const withChromium = async (program: string, work: (port: number) => Promise<void>): Promise<void> => {
   const profile = mkdtempSync(join(tmpdir(), 'certwright-chromium-'))
@@ -155,10 +163,7 @@ const withChromium = async (program: string, work: (port: number) => Promise<voi
     stdio: 'ignore',
   })
   try {
-    for (let tries = 0; tries < 60; tries++) {
-      if (await fetch(`http://127.0.0.1:${port}/json/version`).then(Boolean, () => false)) break
-      await wait(500)
-    }
+    await untilThere(port)
     await work(port)
   } finally {
     const ended = once(child, 'exit')
@@ -176,7 +181,8 @@ const takeAll = async (): Promise<void> => {
   const list = `${uiUrl}?query=${encodeURIComponent(query)}`
   await withChromium(chromium, async port => {
     await take(port, { url: list, name: 'orders-that-wait', size: [1280, 560], shows: [orderId, 'Running'] })
-    await take(port, { url: `${uiUrl}/${orderId}`, name: 'order', size: [1280, 1100], shows: ['2 of 3 issued'] })
+    const page = { url: `${uiUrl}/${orderId}`, size: [1180, 780] } as const
+    await take(port, { ...page, name: 'order', shows: ['issueDecided', `"${orderId}"`] })
   })
 }
 

@@ -32,41 +32,51 @@ const gather = async (groupId: string): Promise<string> => {
   return (await records.openMails({ groupId, patient: false })).queuedDate
 }
 
-/** One attempt at each queued mail; a server that takes none ends it early. */
-const pass = async (groupId: string): Promise<void> => {
+type PassEnd = Awaited<ReturnType<typeof mailing.sendMails>>
+
+/** One attempt at each queued mail; a server that takes none ends it early. Answers how they stand, when that was told. */
+const pass = async (groupId: string): Promise<MailProgress | undefined> => {
   for (let after: string | null = null; ;) {
-    const { last, over }: { last: string | null; over: boolean } = await mailing.sendMails({ groupId, after })
-    if (over || last === null) return
+    const { last, over, settled }: PassEnd = await mailing.sendMails({ groupId, after })
+    if (over || last === null) return settled
     after = last
   }
 }
 
 /** What an activity cannot do now, such as a mail that the worker cannot make, it may do under a later version. */
-const tried = async (groupId: string): Promise<void> => {
+const tried = async (groupId: string): Promise<MailProgress | undefined> => {
   try {
-    await pass(groupId)
+    return await pass(groupId)
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error
     log.warn('a pass over mails failed', { groupId })
+    return undefined
   }
 }
 
 const describe = ({ queued, sent, failed }: MailProgress): string => `${sent} sent, ${failed} failed, ${queued} queued`
 
-/** Sends the mails of a group; what is not sent 72 hours after its event is recorded as failed. */
-export async function sendMails(groupId: string): Promise<MailProgress> {
+/** What went at once has no state. */
+const ended = (progress: MailProgress, passes: number): MailProgress => {
+  if (progress.failed > 0) tellState('FAILED')
+  else if (passes > 0) tellState('SENT')
+  return progress
+}
+
+/**
+ * Sends the mails of a group; what is not sent 72 hours after its event is recorded as failed. A group that is whole, as
+ * whoever queued it knows, has nothing to gather: where all goes well its run is one step.
+ */
+export async function sendMails(groupId: string, isWhole = false): Promise<MailProgress> {
   mustBeRun(mailWorkflowId(groupId))
-  const end = Date.parse(await gather(groupId)) + mailPatienceMs
+  let queuedDate = isWhole ? undefined : await gather(groupId)
   for (let passes = 0; ; passes++) {
-    await tried(groupId)
-    const progress = await records.settleMails({ groupId })
+    const progress = (await tried(groupId)) ?? (await records.settleMails({ groupId }))
     setCurrentDetails(describe(progress))
-    if (progress.queued === 0) {
-      if (progress.failed > 0 || passes > 0) tellState(progress.failed > 0 ? 'FAILED' : 'SENT')
-      return progress
-    }
+    if (progress.queued === 0) return ended(progress, passes)
     if (passes === 0) tellState('RETRYING')
-    const leftMs = end - Date.now()
+    queuedDate ??= (await records.openMails({ groupId, patient: false })).queuedDate
+    const leftMs = Date.parse(queuedDate) + mailPatienceMs - Date.now()
     if (leftMs <= 0) break
     await sleep(Math.min(pauseAfter(passes), leftMs), {
       summary: `wait for the mail server, ${progress.queued} queued`,

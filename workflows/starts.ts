@@ -133,11 +133,14 @@ export const checkProviderRun = (providerId: string): Start<typeof checkProvider
   attributes: attributesOf({ kind: 'PROVIDER' }),
 })
 
-/** The run that sends the mails of one event, by the id that queuing them answered; operators find it by its realm. */
-export const sendMailsRun = (groupId: string, realmId?: string | null): Start<typeof sendMails> => ({
+/**
+ * The run that sends the mails of one event, by the id that queuing them answered; operators find it by its realm. A group
+ * that gathers nothing is whole.
+ */
+export const sendMailsRun = (groupId: string, realmId?: string | null, isWhole = false): Start<typeof sendMails> => ({
   workflow: 'sendMails',
   id: mailWorkflowId(groupId),
-  args: [groupId],
+  args: isWhole ? [groupId, true] : [groupId],
   summary: `send the mails ${groupId}`,
   attributes: attributesOf({ kind: 'MAIL', realmId }),
 })

@@ -26,10 +26,11 @@ export const queueIssuedMails = async (
 ): Promise<QueuedMails[]> => {
   const told = issued.filter(({ open }) => open.realm.mailingListId != null)
   const queued: QueuedMails[] = []
+  const gathers = gathererOf(runId, issued)
   for (const [realmId, theirs] of Map.groupBy(told, ({ request }) => request.realmId)) {
-    const event = { realmId, items: theirs.map(itemOf), gathers: gathererOf(runId, issued) }
+    const event = { realmId, items: theirs.map(itemOf), gathers }
     const groupId = await queueEventMails(em, { kind: 'CERTIFICATES_CREATED', ...event }, { now })
-    queued.push({ groupId, realmId })
+    queued.push({ groupId, realmId, isWhole: gathers === null })
   }
   return queued
 }

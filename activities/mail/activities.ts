@@ -48,7 +48,9 @@ export const mailActivities = (services: Services) => {
     /** Idempotency key: each mail; one that is marked as sent is not sent again. A busy worker answers that it is over. */
     sendMails: async (chunk: MailChunk): Promise<ChunkEnd> => {
       if (places.activeCount >= groupsAtOnce) return { last: null, over: true }
-      return places(() => beating(beat => sendChunk(services, chunk, beat)))
+      const end = await places(() => beating(beat => sendChunk(services, chunk, beat)))
+      if (!end.over && end.last !== null) return end
+      return { ...end, settled: await settle(services.orm.em.fork(), chunk.groupId, services.clock()) }
     },
   }
 }

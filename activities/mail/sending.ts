@@ -3,6 +3,7 @@ import { log } from '@temporalio/activity'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { beginAttempt, endMail, nextMails, noteReason } from '../../storage/outbox.ts'
 import { Mail, MailGroup } from '../../storage/rows/mail.ts'
+import type { MailProgress } from '../../workflows/send-mails.ts'
 import type { Services } from '../services.ts'
 import { lettersOf } from './contents.ts'
 import type { Letter } from './letter.ts'
@@ -23,6 +24,8 @@ export interface ChunkEnd {
   readonly last: string | null
   /** Whether the mail server takes no more now. */
   readonly over: boolean
+  /** How the mails of the group stand at the end of the pass. */
+  readonly settled?: MailProgress
 }
 
 const atOnce = 50
@@ -163,7 +166,8 @@ export const sendChunk = async (services: Services, chunk: MailChunk, beat: () =
     }
     await all(Array.from({ length: Math.min(connections, queue.length) }, () => work(sending)))
     await noteUntried(em, sending)
-    return { last, over: sending.strikes >= strikesAllowed }
+    // A chunk that is not full has nothing behind it.
+    return { last: queue.length < atOnce ? null : last, over: sending.strikes >= strikesAllowed }
   } catch (error) {
     if (!(error instanceof MailTrouble)) throw error
     log.warn('mails cannot be sent', { groupId: chunk.groupId, reason: error.message })

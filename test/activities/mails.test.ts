@@ -101,7 +101,8 @@ test('many mails go over a few connections, a part of them at a time', async () 
     if (last === null) break
     after = last
   }
-  expect(chunks).toBe(3)
+  // Two full parts, and the last one behind which there is nothing.
+  expect(chunks).toBe(2)
   expect(server.mails.map(mail => mail.to).toSorted()).toEqual(to.toSorted())
   expect(new Set(server.mails.map(({ mail }) => mail.messageId)).size).toBe(120)
   expect(server.connections()).toBeLessThanOrEqual(12)

@@ -181,7 +181,7 @@ const real = async (agoMs = 0) => {
   const skip = async (passes: number): Promise<void> => {
     for (let pass = 1; pass <= passes; pass++) {
       const isOver = () => rig.of('giveUpMails').length > 0
-      await until(async () => isOver() || (rig.of('settleMails').length >= pass && Boolean(await timerOf(handle))))
+      await until(async () => isOver() || (rig.of('sendMails').length >= pass && Boolean(await timerOf(handle))))
       if (isOver()) return
       await env.sleep((await pauseOf(handle)) * 60_000 + 1000)
       clock = await now()
