@@ -9,3 +9,13 @@ export const isHopeless = (error: unknown): boolean => error instanceof NotFound
 
 /** Whether a constraint was broken: a race that one more attempt ends, or an error of ours that stays. */
 export const isConflict = (error: unknown): boolean => error instanceof ConstraintViolationException
+
+/**
+ * SQLSTATE: the connection is gone, no disk, memory or connection is left, the server stops or starts, its disk fails; and
+ * Node's codes for a server that nobody reaches.
+ */
+const unavailable = /^(08...|53...|57P0[123]|58...|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT)$/
+
+/** Whether PostgreSQL cannot do now what it may do later. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof DriverException && unavailable.test(String(error.code))

@@ -63,6 +63,9 @@ export interface StorageOptions {
   readonly clock?: () => Date
 }
 
+/** A process that is frozen or cut off in a transaction holds rows that others wait for: so long, then it is rolled back. */
+const longestSilenceMs = 60_000
+
 /** Opens the storage; `migrate` brings its schema up to date. */
 export const openStorage = ({ url, connections = 10, clock = () => new Date() }: StorageOptions): Promise<MikroORM> =>
   MikroORM.init({
@@ -71,6 +74,7 @@ export const openStorage = ({ url, connections = 10, clock = () => new Date() }:
     subscribers: [new Stamp(clock)],
     extensions: [Migrator],
     pool: { min: 0, max: connections },
+    driverOptions: { idle_in_transaction_session_timeout: longestSilenceMs },
     migrations: {
       path: new URL('migrations', import.meta.url).pathname,
       glob: '*.ts',

@@ -22,9 +22,6 @@ const tagLength = 16
 /** Names the run inside the sealed part; payloads of versions before 0.2 do not have it. */
 const boundTo = 'bound-to'
 
-/** A schedule names its runs by its time, and gives each the result of the one before: to the seal they are one run. */
-const runOf = (workflowId: string): string => workflowId.replace(/-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, '')
-
 const memberOf = ({ metadata }: Payload, name: string): string | undefined => {
   const value = metadata?.[name]
   return value ? plain.decode(value) : undefined
@@ -68,8 +65,7 @@ const bound = ({ metadata, data }: Payload, context: SerializationContext | unde
 
 const unbound = (payload: Payload, context: SerializationContext | undefined): Payload => {
   const run = memberOf(payload, boundTo)
-  if (run !== undefined && context?.workflowId !== undefined && runOf(context.workflowId) !== runOf(run))
-    return misplaced
+  if (run !== undefined && context?.workflowId !== undefined && context.workflowId !== run) return misplaced
   const { [boundTo]: _, ...metadata } = payload.metadata ?? {}
   return { metadata, data: payload.data ?? null }
 }

@@ -11,6 +11,7 @@ const present = fileURLToPath(new URL('../workflows/index.ts', import.meta.url))
 export const bundleWorkflows = (workflowsPath = present): Promise<WorkflowBundleWithSourceMap> =>
   bundleWorkflowCode({
     workflowsPath,
+    workflowInterceptorModules: [fileURLToPath(new URL('../workflows/last-result.ts', import.meta.url))],
     ...converterPaths,
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error },
   })

@@ -9,7 +9,7 @@ import { startMailServer, type MailServerOptions } from '../support/mail-server.
 import { startProcesses, type ProcessesOptions } from '../support/processes.ts'
 import { linkMailingList } from '../support/records.ts'
 
-const patienceMs = 300_000
+const patienceMs = 180_000
 
 /** So many milliseconds pass. */
 export const pause = (ms: number): Promise<void> => new Promise(resolve => void setTimeout(resolve, ms))

@@ -7,11 +7,23 @@ import { ApplicationFailure, type DataConverter, type Payload, type PayloadCodec
 import { Worker, type NativeConnection } from '@temporalio/worker'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import { createDataConverter, EncryptionCodec } from '../../worker/payload-codec.ts'
-import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
-import { approve, decline, requestsChanged, type Verdict } from '../../workflows/messages.ts'
-import { factsOf, requestRow, until } from '../support/issuing.ts'
+import {
+  certRequestWorkflowId,
+  crlWorkflowId,
+  issueWorkflowId,
+  mailCheckWorkflowId,
+  mailWorkflowId,
+  orderWorkflowId,
+  providerWorkflowId,
+  revokeWorkflowId,
+} from '../../workflows/ids.ts'
+import { approve, confirmed, decline, requestsChanged, verifyEmail, type Verdict } from '../../workflows/messages.ts'
+import { hashOfToken, makeTokens } from '../../storage/verification-tokens.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { factsOf, issueNew, requestRow, until } from '../support/issuing.ts'
 import { stack } from '../support/stack.ts'
 import { makeScene, startService, testPayloadKeys, type Scene, type Service } from '../support/service.ts'
+import { approved, report } from '../faults/reckoning.ts'
 import { pendingState } from './rig.ts'
 
 let service: Service
@@ -78,8 +90,12 @@ const codeOf = async (update: Promise<unknown>): Promise<string | undefined> => 
   return (deepest as { type?: string }).type
 }
 
+/** The requests that were attacked and then approved by somebody who may. */
+const attacked: string[] = []
+
 /** Nothing came of the attack, and the next honest decision counts. */
 const goesOnCalmly = async ({ id }: Open) => {
+  attacked.push(id)
   expect(await requestRow(service, id)).toMatchObject({ certRequestStatus: 'PENDING_APPROVAL', userResponses: [] })
   expect(await factsOf(service, id)).toEqual(['CERT_REQUEST_CREATED'])
   const { status, body } = await (await approver()).patch(`/api/v1/cert-requests/${id}/approve`)
@@ -137,6 +153,63 @@ describe('an approval', () => {
   })
 })
 
+describe('a proof of an address', () => {
+  /** A request whose run waits for a proof, and the message that proves it. */
+  const openProof = async () => {
+    const { id, workflowId } = await openRequest()
+    await service.client.workflow.getHandle(workflowId).terminate()
+    const em = service.em()
+    await em.nativeUpdate(CertRequest, { id }, { certRequestStatus: 'REQUIRES_EMAIL_VERIFICATION' })
+    const life = { now: new Date(), lifetimeHours: 1 }
+    const [made] = await makeTokens(em, [{ certRequestId: id, email: 'owner@example.org' }], life)
+    const proof = { certRequestId: id, tokenHash: hashOfToken(made?.token ?? '') }
+    const state = { ...pendingState, status: 'REQUIRES_EMAIL_VERIFICATION' }
+    const args = [{ certRequestId: id, state, waitDays: 1 }]
+    const handle = await service.client.workflow.start('certRequest', { workflowId, taskQueue, args })
+    return { id, workflowId, proof, handle }
+  }
+  /** Nothing came of the attack, and the honest proof counts. */
+  const isProvenCalmly = async ({ id, proof, handle }: Awaited<ReturnType<typeof openProof>>) => {
+    expect(await requestRow(service, id)).toMatchObject({ certRequestStatus: 'REQUIRES_EMAIL_VERIFICATION' })
+    expect(await factsOf(service, id)).toEqual(['CERT_REQUEST_CREATED'])
+    expect(await handle.executeUpdate(verifyEmail, { args: [proof] })).toMatchObject({ status: 'PENDING_APPROVAL' })
+  }
+
+  test.each<[string, () => Client]>([
+    ['without keys', () => keyless],
+    ['under a foreign key', () => otherKey],
+  ])('%s is refused, whatever it says', async (_, client) => {
+    const open = await openProof()
+    const handle = client().workflow.getHandle(open.workflowId)
+    for (const args of [[open.proof], [{ certRequestId: open.id }], [null], ['text'], []])
+      expect(await codeOf(handle.executeUpdate('verifyEmail', { args: args as never }))).toMatch(
+        /ACCESS_DENIED|INVALID_STATE|UNSEALED/,
+      )
+    await isProvenCalmly(open)
+  })
+
+  test('of one request is refused on another: named, with its token, and as seen on the wire', async () => {
+    const [one, other] = [await openProof(), await openProof()]
+    expect(await codeOf(one.handle.executeUpdate(verifyEmail, { args: [other.proof] }))).toBe('ACCESS_DENIED')
+    const borrowed = { ...other.proof, certRequestId: one.id }
+    expect(await codeOf(one.handle.executeUpdate(verifyEmail, { args: [borrowed] }))).toBe('INVALID_TOKEN')
+    const context = { type: 'workflow', namespace: 'certwright', workflowId: one.workflowId } as const
+    const data = Buffer.from(JSON.stringify(other.proof))
+    const seen = await ours.encode([{ metadata: { encoding: Buffer.from('json/plain') }, data }], context)
+    const handle = sending(() => seen).workflow.getHandle(other.workflowId)
+    expect(await codeOf(handle.executeUpdate('verifyEmail', { args: ['replaced'] }))).toMatch(/ACCESS_DENIED/)
+    await isProvenCalmly(one)
+    await isProvenCalmly(other)
+  })
+
+  test('that is sent a second time counts once', async () => {
+    const open = await openProof()
+    await isProvenCalmly(open)
+    expect(await codeOf(open.handle.executeUpdate(verifyEmail, { args: [open.proof] }))).toBe('INVALID_STATE')
+    expect(await factsOf(service, open.id)).toEqual(['CERT_REQUEST_CREATED', 'CERT_REQUEST_EMAIL_VERIFIED'])
+  })
+})
+
 describe('a run', () => {
   const state: RequestState = { ...pendingState, status: 'PENDING_APPROVAL' }
   const starts = (): [type: string, workflowId: string, args: unknown[]][] => {
@@ -147,6 +220,10 @@ describe('a run', () => {
       ['orderCertificates', orderWorkflowId(id), [orderWorkflowId(id)]],
       ['prepareProvider', providerWorkflowId('prepare', id), [id]],
       ['checkProvider', providerWorkflowId('check', id), [id]],
+      ['revokeCertificates', revokeWorkflowId(id), [revokeWorkflowId(id)]],
+      ['issueCrl', crlWorkflowId(id), [id]],
+      ['sendMails', mailWorkflowId(id), [id]],
+      ['checkMailServer', mailCheckWorkflowId(id), [id]],
     ]
   }
   const failed = async (handle: WorkflowHandle): Promise<unknown> => {
@@ -230,4 +307,30 @@ test('a message to an order without keys changes nothing, and the order goes on'
     const { body } = await scene.owner.get(`/api/v2/orders/${orderId}`)
     return body.status === 'COMPLETED'
   })
+})
+
+test('messages to a revocation without keys change nothing, and what the records do not ask for is not revoked', async () => {
+  const free = await makeScene(service)
+  const issued = await issueNew(free)
+  const id = revokeWorkflowId(randomUUID())
+  // With our keys, of a revocation that nobody has asked for.
+  const handle = await service.client.workflow.start('revokeCertificates', { workflowId: id, taskQueue, args: [id] })
+  const stranger = keyless.workflow.getHandle(id)
+  await stranger.signal('confirmed', [issued.id]).catch(() => {})
+  await stranger.executeUpdate('confirmed', { args: [issued.id] }).catch(() => {})
+  await service.client.workflow
+    .getHandle(id)
+    .executeUpdate(confirmed)
+    .catch(() => {})
+  expect(await handle.result()).toMatchObject({ revoked: 0, refused: 0 })
+  expect(await factsOf(service, issued.id)).toEqual(['CERTIFICATE_ISSUED'])
+  expect((await free.owner.get(`/api/v1/certificates/${issued.id}`)).body.certStatus).toBe('ACTIVE')
+  const answer = await free.owner.post(`/api/v1/certificates/revoke?id=${issued.id}`)
+  expect([answer.status, answer.body.certStatus]).toEqual([200, 'REVOKED'])
+})
+
+test('every request that was attacked has the one approval that it was given', async () => {
+  expect(attacked.length).toBeGreaterThan(0)
+  const items = attacked.length
+  report({ fault: 'forged and replayed messages', items, kills: 0 }, await approved(service.em(), attacked))
 })

@@ -3,10 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client'
 import type { Activities } from '../../activities/index.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { hashOfToken, makeTokens } from '../../storage/verification-tokens.ts'
 import type { certRequest } from '../../workflows/cert-request.ts'
 import { certRequestWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
-import { approve } from '../../workflows/messages.ts'
+import { approve, verifyEmail } from '../../workflows/messages.ts'
 import type { orderCertificates } from '../../workflows/order-certificates.ts'
+import { makeScene, newRequest, openFixture } from '../activities/fixture.ts'
+import { report } from '../faults/reckoning.ts'
 import { pendingState, person, startRig, told, until, type Place, type Rig } from './rig.ts'
 import { startTimeSkipping } from './time-skipping.ts'
 
@@ -57,7 +61,10 @@ test('an order that nobody decides on ends at its deadline', async () => {
   expect(rig.of('closeOrder')).toHaveLength(0)
   await env.sleep('1 day')
   expect(await handle.result()).toBe('FAILED')
-  expect(rig.of('closeOrder').map(({ input }) => input)).toEqual([{ orderId: handle.workflowId }])
+  const closed = rig.of('closeOrder').map(({ input }) => input.orderId as string)
+  report({ fault: 'order past its 90 days', items: 1, kills: 0 }, [
+    { what: 'end of the order', expected: [handle.workflowId], seen: closed },
+  ])
 })
 
 test('an order whose message was lost looks at the records again after six hours', async () => {
@@ -104,5 +111,41 @@ test('the run of a request ends when its time is over, and the request can still
   expect(outcome).toEqual({ status: 'APPROVED', orderId: null })
   const input = { certRequestId, action: 'APPROVE', principal, decisionId: expect.any(String) }
   expect(calls).toEqual([{ name: 'recordDecision', input }])
+  report({ fault: 'wait past its 90 days, then an approval', items: 1, kills: 0 }, [
+    { what: 'approval', expected: [certRequestId], seen: calls.map(call => call.input.certRequestId as string) },
+  ])
   expect(await client.workflow.getHandle(workflowId).result()).toBe('APPROVED')
+})
+
+test('a token that is 30 days old proves nothing any more, and the run waits on for a new one', async () => {
+  let clock = new Date(await env.currentTimeMs())
+  const fixture = await openFixture({ clock: () => clock })
+  const em = fixture.em()
+  const unproven = { status: 'REQUIRES_EMAIL_VERIFICATION', runId: null } as const
+  const { id: certRequestId } = await newRequest(em, await makeScene(fixture.orm), unproven)
+  const lifetimeHours = 30 * 24
+  const newProof = async () => {
+    const [made] = await makeTokens(em, [{ certRequestId, email: 'a@example.org' }], { now: clock, lifetimeHours })
+    return { certRequestId, tokenHash: hashOfToken(made?.token ?? '') }
+  }
+  const { client, taskQueue } = await start(fixture.activities)
+  const state = { ...pendingState, status: unproven.status, requiresManualApproval: false }
+  const workflowId = certRequestWorkflowId(certRequestId)
+  const args: Parameters<typeof certRequest> = [{ certRequestId, state, waitDays: 90 }]
+  const handle = await client.workflow.start<typeof certRequest>('certRequest', { workflowId, taskQueue, args })
+  const late = await newProof()
+  await waits(handle)
+  await env.sleep('30 days')
+  clock = new Date(await env.currentTimeMs())
+  await expect(handle.executeUpdate(verifyEmail, { args: [late] })).rejects.toThrow()
+  expect(await em.fork().count(AuditEvent, { objectId: certRequestId })).toBe(0)
+  expect((await handle.describe()).status.name).toBe('RUNNING')
+  await handle.executeUpdate(verifyEmail, { args: [await newProof()] })
+  const events = await em.fork().find(AuditEvent, { eventType: 'CERT_REQUEST_EMAIL_VERIFIED' })
+  report({ fault: 'token past its 30 days, then a new one', items: 1, kills: 0 }, [
+    { what: 'proof', expected: [certRequestId], seen: events.map(({ objectId }) => objectId ?? 'nobody') },
+  ])
+  await rig?.stop()
+  rig = undefined
+  await fixture.orm.close()
 })

@@ -1,0 +1,40 @@
+// Runs of a schedule are handed the result of the run before, which was sealed for that one: each of them works none the less.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { reconcileRun, startOptions } from '../../workflows/starts.ts'
+import { until } from '../support/issuing.ts'
+import { startService, type Service } from '../support/service.ts'
+
+let service: Service
+
+beforeAll(async () => {
+  service = await startService()
+})
+afterAll(() => service.stop())
+
+test('the second run of a schedule ends as the first did', async () => {
+  const scheduleId = `again-${randomUUID()}`
+  const action = {
+    type: 'startWorkflow' as const,
+    workflowType: reconcileRun.workflow,
+    ...startOptions(reconcileRun, service.taskQueue),
+    workflowId: scheduleId,
+  }
+  const schedule = await service.client.schedule.create({ scheduleId, spec: {}, action })
+  try {
+    for (const runs of [1, 2, 3]) {
+      await schedule.trigger()
+      await until(`${runs} runs are completed`, async () => {
+        const { info } = await schedule.describe()
+        const ids = info.recentActions.map(({ action }) => action.workflow.workflowId)
+        const described = await Promise.all(ids.map(id => service.client.workflow.getHandle(id).describe()))
+        expect(described.map(({ status }) => status.name)).not.toContain('FAILED')
+        return described.filter(({ status }) => status.name === 'COMPLETED').length === runs
+      })
+      // The ids of its runs have the second of their start.
+      await new Promise(resolve => void setTimeout(resolve, 1100))
+    }
+  } finally {
+    await schedule.delete()
+  }
+})
