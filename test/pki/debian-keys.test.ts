@@ -8,7 +8,7 @@ import { bitString, derNull, integer, oid, sequence } from '../../pki/asn1/der.t
 import { numberHash } from '../../pki/keys/big-number.ts'
 import { debianKinds, isDebianKey } from '../../pki/keys/debian-keys.ts'
 import { checkKeyStrength } from '../../pki/keys/key-strength.ts'
-import { makeDebianKey, type DebianKey, type Kind } from '../../scripts/debian-keys/keys.ts'
+import { makeDebianKey, type DebianKey } from '../../scripts/debian-keys/keys.ts'
 import { packHashes } from '../../scripts/debian-keys/pack.ts'
 import { machines, seedFiles, type Process } from '../../scripts/debian-keys/random.ts'
 
