@@ -51,7 +51,11 @@ export const makeSupervisor = (runFile: RunFile, options: SupervisorOptions = {}
       circumstances.started(part)
       const one: Revivable = { part, again }
       stops.unshift(() => one.part.stop())
-      kept.push(keepRunning(one, circumstances).then(error => void (error && failure.reject(error))))
+      const keep = async (): Promise<void> => {
+        const error = await keepRunning(one, circumstances)
+        if (error) failure.reject(error)
+      }
+      kept.push(keep())
     },
     keep: stop => void stops.unshift(stop),
     settle: () => void (settled = true),

@@ -1,6 +1,6 @@
 // The disk of PostgreSQL is full: clear answers, nothing half done, and all goes on once there is room.
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -42,16 +42,13 @@ afterAll(async () => {
   rmSync(disk, { recursive: true })
 }, 60_000)
 
-/** Writes until there is no room left. */
-const fill = (file: string): void => {
-  for (const bytes of [1 << 20, 1 << 12]) {
-    const block = Buffer.alloc(bytes, 1)
-    try {
-      for (let written = 0; written <= diskMb << 20; written += bytes) appendFileSync(file, block)
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'ENOSPC' })
-    }
+/** Writes blocks of so many octets until there is no room left. */
+const fillBy = (file: string, octets: number): void => {
+  const block = Buffer.alloc(octets, 1)
+  const write = (): void => {
+    for (let written = 0; written <= diskMb << 20; written += octets) appendFileSync(file, block)
   }
+  expect(write).toThrow('ENOSPC')
 }
 
 const answered = async (one: Installation, policyId: string, endEntityIds: string[]) => {
@@ -69,8 +66,7 @@ test('what cannot be written is refused whole, and what was begun goes on when t
   const scene = await installation.makeScene(size)
   const ids = await requestAll(installation, scene)
   const filler = join(disk, 'filler')
-  mkdirSync(join(disk, 'more'))
-  fill(filler)
+  for (const octets of [1 << 20, 1 << 12]) fillBy(filler, octets)
   const placed = await call('POST', '/api/v2/certificates/cert-requests?omitArtifacts=true', ids).catch(() => undefined)
   const refused = await eventually('a call is refused', async () => {
     const answer = await answered(installation as Installation, scene.policyId, scene.endEntityIds)

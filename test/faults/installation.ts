@@ -19,12 +19,11 @@ export const eventually = async <T>(what: string, look: () => Promise<T | undefi
   const end = performance.now() + patienceMs
   let latest: unknown
   while (performance.now() < end) {
-    try {
-      const seen = await look()
-      if (seen) return seen
-    } catch (error) {
+    const seen = await look().catch((error: unknown) => {
       latest = error
-    }
+      return undefined
+    })
+    if (seen) return seen
     await pause(50)
   }
   throw new Error(`This never came true: ${what}.`, { cause: latest })
@@ -36,7 +35,7 @@ export interface InstallationOptions extends ProcessesOptions {
 }
 
 /** PENDING_ACTIVITY_STATE_STARTED: an attempt is under way, or was when its worker died. */
-const started = 2
+export const attemptStarted = 2
 
 /** Starts all of it; `stop()` it after the tests. */
 export const openInstallation = async ({ mail: mailOptions, ...options }: InstallationOptions = {}) => {
@@ -75,7 +74,7 @@ export const openInstallation = async ({ mail: mailOptions, ...options }: Instal
       const activity = { namespace: temporalNamespace, workflowId, activityId: activityId ?? '' }
       const failure = { message: 'The worker was killed.', applicationFailureInfo: { type: 'KILLED' } }
       // Either may come too late: the attempt has ended, or the activity has.
-      if (state === started)
+      if (Number(state) === attemptStarted)
         await client.workflowService.respondActivityTaskFailedById({ ...activity, failure }).catch(() => {})
       await client.workflowService
         .resetActivity({ namespace: temporalNamespace, execution, id: activity.activityId })
