@@ -10,7 +10,7 @@ import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import { parseKeys } from '../../storage/seal.ts'
 import { createDataConverter } from '../../worker/payload-codec.ts'
-import { installSchedules } from '../../worker/schedules.ts'
+import { installSchedules, recurring } from '../../worker/schedules.ts'
 import { registerSearchAttributes } from '../../worker/search-attributes.ts'
 import { until } from '../support/issuing.ts'
 import { startProcesses, type Processes } from '../support/processes.ts'
@@ -81,12 +81,12 @@ test('all is well', async () => {
     'namespace',
     'search attributes',
     'worker',
-    'schedule reconcile',
-    'schedule expiry',
+    ...recurring.map(({ run }) => `schedule ${run.id}`),
     'identity provider',
     'mail server',
     'providers',
     'CA lifetimes',
+    'CRLs',
     'master keys',
     'CA keys',
     'payload keys',
@@ -114,8 +114,17 @@ test('an environment that lacks something is told as such', async () => {
   expect(diagnosis.output).toContain('MASTER_KEYS')
 })
 
-const ofDatabase = ['migrations', 'database role', 'mail server', 'providers', 'CA lifetimes', 'master keys', 'CA keys']
-const ofNamespace = ['search attributes', 'worker', 'schedule reconcile', 'schedule expiry', 'payload keys']
+const ofDatabase = [
+  'migrations',
+  'database role',
+  'mail server',
+  'providers',
+  'CA lifetimes',
+  'CRLs',
+  'master keys',
+  'CA keys',
+]
+const ofNamespace = ['search attributes', 'worker', ...recurring.map(({ run }) => `schedule ${run.id}`), 'payload keys']
 const otherKey = `other:${Buffer.alloc(32, 1).toString('base64')}`
 
 test.each<[string, () => Promise<Record<string, string>>, string[], string[]]>([
@@ -140,7 +149,7 @@ test.each<[string, () => Promise<Record<string, string>>, string[], string[]]>([
   [
     'no worker listens on the task queue, where the schedules do not start runs either',
     async () => ({ TEMPORAL_TASK_QUEUE: 'nobody' }),
-    ['worker', 'schedule reconcile', 'schedule expiry'],
+    ['worker', ...recurring.map(({ run }) => `schedule ${run.id}`)],
     ['payload keys', 'clock of Temporal'],
   ],
   [
