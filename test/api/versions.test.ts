@@ -25,9 +25,13 @@ beforeAll(async () => {
 beforeEach(() => installation.restore())
 afterAll(() => installation.stop())
 
+/** A setting of which only the default applies has version 0 (contract 9.1): configuration.test.ts tries its versions. */
+const isOfSetting = (operationId: string): boolean => operationId === 'updateConfiguration'
+
 const updates = Object.entries(operations)
   .filter(([, { body }]) => body instanceof z.ZodObject && 'version' in body.shape)
   .map(([operationId]) => operationId)
+  .filter(operationId => !isOfSetting(operationId))
 
 /** Sends the example of the document with this version in its place. */
 const send = (operationId: string, version: unknown) => {
