@@ -9,7 +9,7 @@ import {
   makeTelemetryFilterString,
   type TelemetryOptions,
 } from '@temporalio/worker'
-import { pino } from 'pino'
+import { pino, stdSerializers } from 'pino'
 import { z } from 'zod'
 import { createActivities } from '../activities/index.ts'
 import { firstStart, type FirstAdmins } from '../activities/first-start.ts'
@@ -62,7 +62,15 @@ const firstAdmins = ({
 
 const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const
 
-const logger = new DefaultLogger('WARN', ({ level, message, meta }) => log[levels[level]]({ meta }, message))
+/** Errors have no members of their own that JSON would show. */
+const told = (meta: object = {}): object =>
+  Object.fromEntries(
+    Object.entries(meta).map(([name, value]) => [name, value instanceof Error ? stdSerializers.err(value) : value]),
+  )
+
+const logger = new DefaultLogger('WARN', ({ level, message, meta }) =>
+  log[levels[level]]({ meta: told(meta) }, message),
+)
 
 if (config.WEAK_KEYS_FILE) addKnownKeys(await readFile(config.WEAK_KEYS_FILE, 'utf8'))
 
