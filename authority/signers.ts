@@ -73,14 +73,23 @@ const open = async (em: EntityManager, seal: Seal, caId: string): Promise<CaSign
 
 const openedBy = new WeakMap<Seal, Map<string, CaSigner>>()
 
-/** Opens the signer of a CA; its key is unsealed once a process. */
-export const openCaSigner = async (em: EntityManager, seal: Seal, caId: string): Promise<CaSigner> => {
+const openedUnder = (seal: Seal): Map<string, CaSigner> => {
   const opened = openedBy.get(seal) ?? new Map<string, CaSigner>()
   openedBy.set(seal, opened)
-  const signer = opened.get(caId) ?? (await open(em, seal, caId))
-  opened.set(caId, signer)
+  return opened
+}
+
+/** Opens the signer of a CA as the records have it now, whatever this process holds already. */
+export const openCaSignerAnew = async (em: EntityManager, seal: Seal, caId: string): Promise<CaSigner> => {
+  openedUnder(seal).delete(caId)
+  const signer = await open(em, seal, caId)
+  openedUnder(seal).set(caId, signer)
   return signer
 }
+
+/** Opens the signer of a CA; its key is unsealed once a process. */
+export const openCaSigner = async (em: EntityManager, seal: Seal, caId: string): Promise<CaSigner> =>
+  openedUnder(seal).get(caId) ?? openCaSignerAnew(em, seal, caId)
 
 /** Refuses with CERTIFICATE_PROVIDER_ERROR a signer whose key is not that of its certificate. */
 export const checkCaSigner = ({ key, certificate }: CaSigner): void => {

@@ -19,7 +19,7 @@ import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { issueCrl } from '../crl.ts'
 import { linksBelow } from '../links.ts'
 import type { AuthorityServices } from '../services.ts'
-import { checkCaSigner, openCaSigner, type CaSigner } from '../signers.ts'
+import { checkCaSigner, openCaSigner, openCaSignerAnew, type CaSigner } from '../signers.ts'
 import { capabilitiesWithin, templateFor, templatesOf } from '../templates.ts'
 import { makeHierarchy, type HierarchyPlan } from './local-ca.ts'
 import { completeLocal, fixedMembers, localSettings } from './local-configuration.ts'
@@ -43,9 +43,16 @@ const signerId = (name: string): number => {
   return 1000 + (hash >>> 0)
 }
 
-const signerOf = async (em: EntityManager, { seal }: AuthorityServices, { id, issuingCaId }: CertificateProvider) => {
+const signerOf = async (
+  em: EntityManager,
+  { seal }: AuthorityServices,
+  {
+    provider: { id, issuingCaId },
+    open,
+  }: { readonly provider: CertificateProvider; readonly open: typeof openCaSigner },
+) => {
   if (!issuingCaId) throw new Failure('CERTIFICATE_PROVIDER_ERROR', 'The CA of the provider is not made yet.')
-  const signer = await openCaSigner(em, seal, issuingCaId)
+  const signer = await open(em, seal, issuingCaId)
   if (signer.providerId !== id)
     throw new Failure('CERTIFICATE_PROVIDER_ERROR', 'The CA of the provider belongs to another provider.')
   return signer
@@ -95,12 +102,14 @@ export const local: ProviderKind = {
     for (const caId of [issuing.id, ...(issuing.issuerCaId ? [issuing.issuerCaId] : [])])
       await issueCrl(em, services, caId)
   },
-  check: async (em, services, provider) => checkCaSigner(await signerOf(em, services, provider)),
+  // What is sealed is unsealed here and now (contract 10.1): a key that is open already would hide that it is lost.
+  check: async (em, services, provider) =>
+    checkCaSigner(await signerOf(em, services, { provider, open: openCaSignerAnew })),
   revocationReasons: new Set(valuesOf(RevocationReason)),
   // The record is what its CRL tells: there is nobody else to ask.
   revoke: async () => {},
   open: async (em, services, provider) => {
-    const signer = await signerOf(em, services, provider)
+    const signer = await signerOf(em, services, { provider, open: openCaSigner })
     const urls = await linksBelow(services, signer.caId)
     return { issuerCaId: signer.caId, issue: issuingBy(signer, provider, urls) }
   },
