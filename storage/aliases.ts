@@ -20,15 +20,18 @@ const withoutRivals = (aliases: readonly NewAlias[]): NewAlias[] => {
   return [...byAlias.values()]
 }
 
-/** What an end entity is found by: its alias and the fields of every strategy (contract 5.3). */
-const knownBy = ['alias', 'common_name', 'external_id', 'email', 'domains[1]', 'ips[1]'] as const
+/** What an alias must not be of another end entity: at the first issue, and, when somebody chooses it, of every strategy. */
+const knownBy = {
+  ISSUE: ['alias', 'common_name', 'external_id'],
+  HAND: ['alias', 'common_name', 'external_id', 'email', 'domains[1]', 'ips[1]'],
+} as const
 
-/** A condition: no other living end entity of the realm is known by a text. */
-const isFree = (realmId: string, id: string, text: string): string =>
-  knownBy
+/** A condition: no other living end entity of the realm is known by the text of a row. */
+const isFree = (columns: readonly string[], row: { realmId: string; id: string; text: string }): string =>
+  columns
     .map(
-      column => `not exists (select 1 from end_entity other where other.realm_id = ${realmId} and other.id <> ${id}
-        and comparable((other.${column})) = comparable(${text}) and not other.archived)`,
+      column => `not exists (select 1 from end_entity other where other.realm_id = ${row.realmId} and other.id <> ${row.id}
+        and comparable((other.${column})) = comparable(${row.text}) and not other.archived)`,
     )
     .join(' and ')
 
@@ -44,7 +47,7 @@ export const setAliases = async (em: EntityManager, all: readonly NewAlias[], no
   await em.execute(
     `with given as materialized (
        select * from jsonb_to_recordset(?::jsonb) as given(id uuid, "realmId" uuid, alias text)),
-     free as materialized (select * from given where ${isFree('given."realmId"', 'given.id', 'given.alias')})
+     free as materialized (select * from given where ${isFree(knownBy.ISSUE, { realmId: 'given."realmId"', id: 'given.id', text: 'given.alias' })})
      update end_entity set alias = free.alias, version = version + 1, last_modified_date = ?
        from free where end_entity.id = free.id and end_entity.alias is null`,
     [JSON.stringify(aliases), now],
@@ -54,7 +57,7 @@ export const setAliases = async (em: EntityManager, all: readonly NewAlias[], no
 /** Whether an end entity could not get an alias because another one of its realm is known by it. */
 export const isAliasTaken = async (em: EntityManager, { id, realmId, alias }: NewAlias): Promise<boolean> => {
   const [row] = await em.execute<{ taken: boolean }[]>(
-    `select not (${isFree('given.realm_id', 'given.id', 'given.alias')}) as taken
+    `select not (${isFree(knownBy.HAND, { realmId: 'given.realm_id', id: 'given.id', text: 'given.alias' })}) as taken
        from (select ?::uuid as id, ?::uuid as realm_id, ?::text as alias) as given`,
     [id, realmId, alias],
   )
