@@ -6,7 +6,7 @@ import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import type { Extras, Reply } from '../support/api.ts'
-import { refusalOf, until } from '../support/issuing.ts'
+import { refusalOf, setSetting, until } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
 const bench = new Workbench()
@@ -31,7 +31,7 @@ const issuingCaOf = async (providerId: string): Promise<Ca> => {
 
 beforeAll(async () => {
   service = await startService()
-  Object.assign(service.services, { baseUrl: service.url })
+  await setSetting(service, 'pki.base-url', `${service.url}/pki`)
   scene = await makeScene(service, { certificateProviderId: await newProvider() })
 })
 afterAll(async () => {

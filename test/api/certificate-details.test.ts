@@ -46,7 +46,9 @@ test('tells everything about the certificate', async () => {
     imported: false,
     selfSigned: false,
     hasPrivateKey: true,
-    crlDistributionPoints: [],
+    revocationRequestedDate: null,
+    revocationCrlNumber: null,
+    crlDistributionPoints: [expect.stringMatching(/^http:\/\/localhost\/pki\/crl\/[0-9a-f-]{36}\.crl$/)],
     ocspUrls: [],
     archiveInfo: { archived: false, archivedDate: null, archivedBy: null, archivedByType: null },
   })
