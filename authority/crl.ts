@@ -14,7 +14,7 @@ const hourMs = 3_600_000
 
 /** How long a list is valid (contract 10.1): an issuing CA's some hours, that of a root above it some days. */
 const validityMs = async (em: EntityManager, { caId, providerId }: CaSigner): Promise<number> => {
-  const provider = await em.findOneOrFail(CertificateProvider, providerId ?? '', { refresh: true })
+  const provider = await em.findOneOrFail(CertificateProvider, providerId ?? '', { disableIdentityMap: true })
   const { crlValidityHours, rootCrlValidityDays } = completeLocal(provider.name, provider.settings)
   return hourMs * (provider.issuingCaId === caId ? crlValidityHours : 24 * rootCrlValidityDays)
 }
