@@ -93,6 +93,8 @@ export const ApiConfig = z.object({
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
   /** Calls a minute that make keys, for each principal; 0 in this and the next: no limit. Each process counts alone. */
   RATE_LIMIT_KEYS: rate(600),
+  /** Calls a minute that judge a key or a PKCS#10 request, for each principal. */
+  RATE_LIMIT_CHECK: rate(6000),
   /** Calls a minute that create, issue or download many at once, for each principal. */
   RATE_LIMIT_BATCH: rate(600),
   /** Imports a minute of certificates and of tables, for each principal. */
@@ -116,6 +118,7 @@ export type ApiConfig = z.output<typeof ApiConfig>
 export const limitsIn = (config: ApiConfig): Limits => ({
   rates: {
     KEYS: config.RATE_LIMIT_KEYS,
+    CHECK: config.RATE_LIMIT_CHECK,
     BATCH: config.RATE_LIMIT_BATCH,
     IMPORT: config.RATE_LIMIT_IMPORT,
     SEARCH: config.RATE_LIMIT_SEARCH,

@@ -80,6 +80,7 @@ export const createCertRequest = operation('POST /cert-requests', {
       keyGenParamsDto: { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' },
     },
   },
+  cost: 'CHECK',
   returns: [201, CreateCertReqResponseDto],
   fails: [415, 422],
   refuses: [

@@ -73,6 +73,7 @@ export const examinePkcs10Request = operation('PUT /cert-requests/examine-pkcs10
   example: {
     body: { policyId: exampleIds.Policy, endEntityId: exampleIds.EndEntity, pkcs10ReqBase64: examplePkcs10 },
   },
+  cost: 'CHECK',
   returns: [200, ExaminePkcs10RequestResponseDto],
   fails: [415, 422],
   refuses: ['INVALID_PKCS10', 'REALM_MISMATCH', 'ENTITY_ARCHIVED'],

@@ -68,6 +68,7 @@ export const parsePkcs10 = operation('POST /pkcs10/parse', {
   needs: 'TOKEN',
   body: Pkcs10Dto,
   example: { body: { pkcs10ReqBase64: examplePkcs10 } },
+  cost: 'CHECK',
   returns: [200, ParsePkcs10ResponseDto],
   fails: [415, 422],
   refuses: ['INVALID_PKCS10', 'INVALID_PUBLIC_KEY', 'CRYPTO_RESTRICTION_VIOLATION'],
