@@ -88,9 +88,9 @@ export const askForProof = async (
   return groups
 }
 
-/** Starts sending these groups of mails; more than a hundred are left to the reconciler. */
+/** Starts sending these groups of mails; more than a hundred, and those that fail to start, are left to the reconciler. */
 export const startMails = async (temporal: Temporal, groups: readonly string[]): Promise<void> => {
-  await Promise.all(groups.slice(0, startedAtOnce).map(group => temporal.start(sendMailsRun(group))))
+  await Promise.all(groups.slice(0, startedAtOnce).map(group => temporal.startSoon(sendMailsRun(group))))
 }
 
 const certificateWaitMs = 5000

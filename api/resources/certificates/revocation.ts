@@ -83,7 +83,7 @@ export const markCertificatesAsRevoked = operation('PATCH /certificates/mark-as-
     )
     const runs = mails.flatMap(({ groupId, realmId }) => (groupId ? [sendMailsRun(groupId, realmId)] : []))
     const starts = [...[...caIds].map(crlRun), ...runs]
-    await Promise.all(starts.map(run => temporal.start(run).catch(() => undefined)))
+    await Promise.all(starts.map(run => temporal.startSoon(run)))
   },
 })
 
