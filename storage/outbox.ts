@@ -55,6 +55,15 @@ export const noteReason = async (em: EntityManager, ids: readonly string[], fail
   await em.nativeUpdate(Mail, { id: { $in: [...ids] }, status: 'QUEUED' }, { failureReason })
 }
 
+/** Keeps why the queued mails of a group behind one of them were not tried. */
+export const noteReasonBehind = async (
+  em: EntityManager,
+  { groupId, after }: { readonly groupId: string; readonly after: string },
+  failureReason: string,
+): Promise<void> => {
+  await em.nativeUpdate(Mail, { groupId, status: 'QUEUED', id: { $gt: after } }, { failureReason })
+}
+
 /** Gives up what is still queued of a group; the reason of its last attempt stays. */
 export const giveUp = async (em: EntityManager, groupId: string, now: Date): Promise<number> => {
   const rows = await em.execute<{ id: string }[]>(

@@ -1,7 +1,7 @@
 // Sending the queued mails of a group, over a few connections at once: how each ended stands in its row before the next.
 import { log } from '@temporalio/activity'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { beginAttempt, endMail, nextMails, noteReason } from '../../storage/outbox.ts'
+import { beginAttempt, endMail, nextMails, noteReason, noteReasonBehind } from '../../storage/outbox.ts'
 import { Mail, MailGroup } from '../../storage/rows/mail.ts'
 import type { MailProgress } from '../../workflows/send-mails.ts'
 import type { Services } from '../services.ts'
@@ -121,19 +121,35 @@ const work = async (sending: Sending): Promise<void> => {
   }
 }
 
-/** What concerns every one of these mails: while it lasts none is sent. */
-const noteForAll = async (services: Services, mails: readonly Mail[], trouble: MailTrouble): Promise<void> => {
-  const em = services.orm.em.fork()
-  const { message: reason, permanent } = trouble
-  if (!permanent) return noteReason(em, idsOf(mails), reason)
-  const now = services.clock()
-  for (const { id } of mails) await endMail(em, id, { status: 'FAILED', reason, now })
+/** The mails of a chunk and where it ends: a pass that ends with it leaves what is behind untried. */
+interface Taken {
+  readonly groupId: string
+  readonly mails: readonly Mail[]
+  readonly last: string
 }
 
-/** What was not tried because the server takes no more has that reason as well. */
-const noteUntried = async (em: EntityManager, { queue, reason, group }: Sending): Promise<void> => {
+/** The reason of a trouble that ends the pass is that of all mails that it did not come to. */
+const noteEnd = async (em: EntityManager, { groupId, mails, last }: Taken, reason: string): Promise<void> => {
+  await noteReason(em, idsOf(mails), reason)
+  await noteReasonBehind(em, { groupId, after: last }, reason)
+}
+
+/** What concerns every one of these mails: while it lasts none is sent. */
+const noteForAll = async (services: Services, taken: Taken, trouble: MailTrouble): Promise<void> => {
+  const em = services.orm.em.fork()
+  const { message: reason, permanent } = trouble
+  log.warn('mails cannot be sent', { groupId: taken.groupId, reason })
+  if (!permanent) return noteEnd(em, taken, reason)
+  const now = services.clock()
+  for (const { id } of taken.mails) await endMail(em, id, { status: 'FAILED', reason, now })
+}
+
+/** What was not tried because the server takes no more has that reason as well. Answers whether that is so. */
+const noteUntried = async (em: EntityManager, { queue, reason, group, strikes }: Sending, last: string) => {
   if (reason) log.warn('mails cannot be sent', { groupId: group.id, reason })
-  await noteReason(em, idsOf(queue), reason)
+  const isOver = strikes >= strikesAllowed
+  if (isOver) await noteEnd(em, { groupId: group.id, mails: queue, last }, reason)
+  return isOver
 }
 
 const open = async (em: EntityManager, services: Services, group: MailGroup) => ({
@@ -165,13 +181,12 @@ export const sendChunk = async (services: Services, chunk: MailChunk, beat: () =
       ...(await open(em, services, group)),
     }
     await all(Array.from({ length: Math.min(connections, queue.length) }, () => work(sending)))
-    await noteUntried(em, sending)
+    const over = await noteUntried(em, sending, last)
     // A chunk that is not full has nothing behind it.
-    return { last: queue.length < atOnce ? null : last, over: sending.strikes >= strikesAllowed }
+    return { last: queue.length < atOnce ? null : last, over }
   } catch (error) {
     if (!(error instanceof MailTrouble)) throw error
-    log.warn('mails cannot be sent', { groupId: chunk.groupId, reason: error.message })
-    await noteForAll(services, queue, error)
+    await noteForAll(services, { groupId: chunk.groupId, mails: queue, last }, error)
     return { last, over: !error.permanent }
   }
 }
