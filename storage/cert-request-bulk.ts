@@ -52,6 +52,7 @@ const readOf = (row: Row, { commonName, alias }: EndEntity, { policy }: AlikeReq
   certificateId: null,
   orderId: null,
   emailVerifiedDate: null,
+  reference: null,
   archiveInfo: archiveInfoOf({ archived: false }),
   metadata: metadataOf({ ...row, version: 1 }),
   state: {

@@ -1,5 +1,10 @@
 // Which errors of the database say that asking again cannot help.
-import { ConstraintViolationException, DriverException, NotFoundError } from '@mikro-orm/postgresql'
+import {
+  ConstraintViolationException,
+  DriverException,
+  NotFoundError,
+  UniqueConstraintViolationException,
+} from '@mikro-orm/postgresql'
 
 /** SQLSTATE class 22: values that PostgreSQL cannot take, such as a text that is no UUID. */
 const isDataError = (error: unknown): boolean => error instanceof DriverException && String(error.code).startsWith('22')
@@ -9,6 +14,9 @@ export const isHopeless = (error: unknown): boolean => error instanceof NotFound
 
 /** Whether a constraint was broken: a race that one more attempt ends, or an error of ours that stays. */
 export const isConflict = (error: unknown): boolean => error instanceof ConstraintViolationException
+
+/** Whether a value that is unique is there already. */
+export const isTaken = (error: unknown): boolean => error instanceof UniqueConstraintViolationException
 
 /**
  * SQLSTATE: the connection is gone, no disk, memory or connection is left, the server stops or starts, its disk fails; and

@@ -16,6 +16,7 @@ export interface CertRequestQuery {
   readonly certRequestIds: readonly string[] | null
   readonly certRequestStatuses: readonly CertRequestStatus[] | null
   readonly createdBy: string | null
+  readonly reference: string | null
   readonly archived: boolean
   readonly page: PageRequest
 }
@@ -58,6 +59,7 @@ const whereOf = (query: CertRequestQuery) => ({
   ...(query.endEntityId && { endEntityId: query.endEntityId }),
   ...(query.certRequestStatuses?.length && { certRequestStatus: { $in: [...query.certRequestStatuses] } }),
   ...(query.createdBy && { createdBy: query.createdBy }),
+  ...(query.reference && { reference: query.reference }),
 })
 
 /** One page of the requests of a realm that satisfy the query and that this principal may read. */

@@ -32,12 +32,23 @@ const schema = defineEntity({
     /** The workflow that issues it right now: at most one (contract 4.2). */
     runId: p.string().length(100).nullable().onCreate(none).index(),
     runSince: p.datetime(3).nullable().onCreate(none),
+    /** The caller's own name for it, by which its requests are found; and the key under which it makes one only once. */
+    reference: p.string().length(128).nullable().onCreate(none),
+    idempotencyKey: p.string().length(128).nullable().onCreate(none),
     /** Whether the certificate is there but no synchronous call has delivered it yet (contract 4.2). */
     undelivered: p.boolean().default(false),
   },
   indexes: [
     { name: 'cert_request_realm', expression: newestFirst('cert_request_realm', 'cert_request', 'realm_id') },
     { name: 'cert_request_policy', expression: newestFirst('cert_request_policy', 'cert_request', 'policy_id') },
+    {
+      name: 'cert_request_reference',
+      expression: `create index cert_request_reference on cert_request (realm_id, reference, created_date desc) where reference is not null`,
+    },
+    {
+      name: 'cert_request_idempotency',
+      expression: `create unique index cert_request_idempotency on cert_request (created_by, idempotency_key) where idempotency_key is not null`,
+    },
     {
       name: 'cert_request_open',
       expression: `create index cert_request_open on cert_request (realm_id, created_date desc) where cert_request_status in ('PENDING_APPROVAL', 'REQUIRES_EMAIL_VERIFICATION')`,

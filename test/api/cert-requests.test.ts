@@ -69,6 +69,7 @@ describe('createCertRequest', () => {
       dualControl: false,
       userResponses: [],
       emailVerifiedDate: null,
+      reference: null,
       archiveInfo: { archived: false, archivedDate: null, archivedBy: null, archivedByType: null },
       metadata: expect.objectContaining({ createdBy: scene.owner.id, createdByType: 'USER', version: 1 }),
     })

@@ -9,7 +9,6 @@ import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { grantCreatorAtFlush } from '../../../storage/grant.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
-import type { Caller } from '../../kernel/caller.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import {
@@ -20,6 +19,7 @@ import {
 } from './dtos.ts'
 import { askForProof, startMails, startWaiting, unproven } from './waiting.ts'
 import { ruleBreaches } from './refusals.ts'
+import { onlyOnce } from './repetition.ts'
 
 const bytesOf = (given: Uint8Array | null | undefined): Buffer | null => (given ? Buffer.from(given) : null)
 
@@ -37,7 +37,12 @@ const askedIn = (
   publicKey: bytesOf(given.publicKeyBase64),
 })
 
-const makeRequest = (em: EntityManager, caller: Caller, { policy, endEntity, ...asked }: Asked): CertRequest => {
+interface Named {
+  readonly reference: string | null
+  readonly idempotencyKey: string | null
+}
+
+const makeRequest = (em: EntityManager, { policy, endEntity, ...asked }: Asked, named: Named): CertRequest => {
   const request = em.create(CertRequest, {
     realmId: policy.realmId,
     policyId: policy.id,
@@ -55,8 +60,9 @@ const makeRequest = (em: EntityManager, caller: Caller, { policy, endEntity, ...
     dualControl: policy.dualControl,
     requesterMayApprove: policy.requesterMayApprove,
     userResponses: [],
+    reference: named.reference,
+    idempotencyKey: named.idempotencyKey,
   })
-  grantCreatorAtFlush(em, caller.id, { scope: 'CERT_REQUEST', resourceId: request.id })
   record(em, {
     type: 'CERT_REQUEST_CREATED',
     objectId: request.id,
@@ -91,19 +97,21 @@ export const createCertRequest = operation('POST /cert-requests', {
     'EMAIL_MISSING',
     'MAIL_NOT_CONFIGURED',
   ],
-  handle: async ({ policy, endEntity, body, em, caller, temporal, settings, seal, clock }) => {
-    const asked = askedIn(body, { policy, endEntity })
-    judge(await openCase(em, asked, await newCaseView(settings, clock)))
-    const { request, groups } = await em.transactional(async transaction => {
-      const request = makeRequest(transaction, caller, asked)
-      await transaction.flush()
-      const groups = await askForProof(transaction, unproven([request], [endEntity]), { settings, seal, clock })
-      return { request, groups }
-    })
-    await startWaiting(temporal, settings, [request])
-    await startMails(temporal, groups)
-    return request
-  },
+  handle: ({ policy, endEntity, body, em, caller, temporal, settings, seal, clock }) =>
+    onlyOnce(em, { caller, body }, async () => {
+      const asked = askedIn(body, { policy, endEntity })
+      judge(await openCase(em, asked, await newCaseView(settings, clock)))
+      const { request, groups } = await em.transactional(async transaction => {
+        const request = makeRequest(transaction, asked, body)
+        grantCreatorAtFlush(transaction, caller.id, { scope: 'CERT_REQUEST', resourceId: request.id })
+        await transaction.flush()
+        const groups = await askForProof(transaction, unproven([request], [endEntity]), { settings, seal, clock })
+        return { request, groups }
+      })
+      await startWaiting(temporal, settings, [request])
+      await startMails(temporal, groups)
+      return request
+    }),
 })
 
 export const getCertRequest = operation('GET /cert-requests/:id', {

@@ -44,6 +44,8 @@ export const CreateCertReqRequestDto = dto('CreateCertReqRequestDto', {
   keyGenParamsDto: maybe(KeyGenParamsDto),
   pkcs10ReqBase64: maybe(Base64Of('CERTIFICATE REQUEST')),
   publicKeyBase64: maybe(Base64Of('PUBLIC KEY')),
+  reference: MaybeText(128),
+  idempotencyKey: MaybeText(128),
 })
 
 /** A certificate request to be made, as the handler gets it. */
@@ -70,6 +72,7 @@ export const GetCertReqResponseDto = dto('GetCertReqResponseDto', {
   dualControl: z.boolean(),
   userResponses: z.array(UserResponseDto),
   emailVerifiedDate: nullable(Timestamp),
+  reference: nullable(z.string()),
   archiveInfo: ArchiveInfo,
   metadata: Metadata,
 })
@@ -89,6 +92,7 @@ export const CertReqSearchRequestDto = dto('CertReqSearchRequestDto', {
   certRequestIds: maybe(idsOf()),
   certRequestStatuses: maybe(setOf(status)),
   createdBy: maybe(Uuid),
+  reference: MaybeText(128),
   archived: withDefault(z.boolean(), false),
 })
 
