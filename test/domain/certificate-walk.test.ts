@@ -143,12 +143,34 @@ const walk = (taken: readonly Step[], visited?: Set<string>): { at: State; now: 
 
 const runs = { numRuns: 3000 }
 
-test('no walk leaves the table of the contract, and together they come through all of it', () => {
-  const visited = new Set<string>()
+test('no walk leaves the table of the contract', () => {
   fc.assert(
-    fc.property(steps, taken => void walk(taken, visited)),
+    fc.property(steps, taken => void walk(taken)),
     runs,
   )
+})
+
+/** One step of each kind, now and after the end of the certificate. */
+const kindsOfStep: readonly Step[] = walked.flatMap(event =>
+  (['CERTIFICATE_HOLD', 'REMOVE_FROM_CRL', 'SUPERSEDED'] as const).flatMap(reason =>
+    [0, 11].map(days => ({ event, reason, days })),
+  ),
+)
+
+const sameState = ({ at, now }: { at: State; now: Date }): string =>
+  `${kindOf(at, now)} ${at.archived} ${at.revocationReason} ${now > end}`
+
+// Chance may leave out a row that needs three certain steps: every step is taken from every state that steps lead to.
+test('all steps from all states come through all of the table', () => {
+  const visited = new Set<string>()
+  const walks: Step[][] = [[]]
+  const known = new Set<string>()
+  for (const taken of walks) {
+    const last = walk(taken, visited).at(-1)
+    if (!last || known.has(sameState(last))) continue
+    known.add(sameState(last))
+    walks.push(...kindsOfStep.map(step => [...taken, step]))
+  }
   expect([...visited].toSorted()).toEqual([...everyVisit()].toSorted())
 })
 

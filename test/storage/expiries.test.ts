@@ -112,9 +112,9 @@ test('a transaction that fails leaves neither event nor mark', async () => {
   expect(await record()).toBe(1)
 })
 
-test('of 50,000 that expire at once each is recorded once, by several workers, a bounded part at a time', async () => {
+test('of 10,000 that expire at once each is recorded once, by several workers, a bounded part at a time', async () => {
   const { id } = await make()
-  await copyCertificate(owner.em.fork(), id, 49_999)
+  await copyCertificate(owner.em.fork(), id, 9999)
   const worker = async (): Promise<number> => {
     for (let total = 0; ;) {
       const recorded = await record()
@@ -124,9 +124,9 @@ test('of 50,000 that expire at once each is recorded once, by several workers, a
     }
   }
   const totals = await Promise.all([worker(), worker(), worker()])
-  expect(totals.reduce((sum, one) => sum + one) + (await record())).toBe(50_000)
+  expect(totals.reduce((sum, one) => sum + one) + (await record())).toBe(10_000)
   const [counts] = await orm.em
     .fork()
     .execute('select count(*)::int as events, count(distinct certificate_id)::int as certificates from audit_event')
-  expect(counts).toEqual({ events: 50_000, certificates: 50_000 })
+  expect(counts).toEqual({ events: 10_000, certificates: 10_000 })
 }, 180_000)
