@@ -1,6 +1,6 @@
 // BER (ITU-T X.690 8), in which messages of others come: turned into the same value with definite, shortest lengths, so
 // that the strict reader serves for it.
-import { type BaseBlock, Constructed, fromBER, OctetString, Sequence, SetValue } from '../pkijs.ts'
+import * as pkijs from '../pkijs.ts'
 import { tags, tlv } from './der.ts'
 import { DerError, DerValue } from './der-reader.ts'
 
@@ -10,27 +10,27 @@ export const longestMessage = 1_048_576
 // Real messages have 15 levels and some hundred values.
 const limits = { maxDepth: 40, maxNodes: 4000, parseEmbedded: false, copyInput: false }
 
-const contentOf = ({ valueBeforeDecodeView: raw, idBlock, lenBlock }: BaseBlock): Uint8Array =>
+const contentOf = ({ valueBeforeDecodeView: raw, idBlock, lenBlock }: pkijs.BaseBlock): Uint8Array =>
   raw.subarray(idBlock.blockLength + lenBlock.blockLength)
 
-const piecesOf = (block: OctetString): Uint8Array[] =>
+const piecesOf = (block: pkijs.OctetString): Uint8Array[] =>
   block.idBlock.isConstructed
-    ? block.valueBlock.value.flatMap(piece => (piece instanceof OctetString ? piecesOf(piece) : []))
+    ? block.valueBlock.value.flatMap(piece => (piece instanceof pkijs.OctetString ? piecesOf(piece) : []))
     : [contentOf(block)]
 
-const isConstructed = (block: BaseBlock): block is Constructed =>
-  block instanceof Constructed || block instanceof Sequence || block instanceof SetValue
+const isConstructed = (block: pkijs.BaseBlock): block is pkijs.Constructed =>
+  block instanceof pkijs.Constructed || block instanceof pkijs.Sequence || block instanceof pkijs.SetOf
 
-const writeDefinite = (block: BaseBlock): Buffer => {
+const writeDefinite = (block: pkijs.BaseBlock): Buffer => {
   const [tag = 0] = block.valueBeforeDecodeView
-  if (block instanceof OctetString) return tlv(tags.octetString, ...piecesOf(block))
+  if (block instanceof pkijs.OctetString) return tlv(tags.octetString, ...piecesOf(block))
   if (isConstructed(block)) return tlv(tag, ...block.valueBlock.value.map(value => writeDefinite(value)))
   return tlv(tag, contentOf(block))
 }
 
-const parse = (bytes: Buffer, most: number): { block: BaseBlock; end: number } => {
+const parse = (bytes: Buffer, most: number): { block: pkijs.BaseBlock; end: number } => {
   try {
-    const { result, offset } = fromBER(bytes, { ...limits, maxContentLength: most })
+    const { result, offset } = pkijs.fromBER(bytes, { ...limits, maxContentLength: most })
     if (offset < 0) throw new DerError(result.error)
     return { block: result, end: offset }
   } catch (error) {

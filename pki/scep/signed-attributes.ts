@@ -1,8 +1,8 @@
 // The signed attributes that SCEP messages have (RFC 8894 3.2.1, RFC 5652 11), and the strict form that a service signs.
 import { setOf, tags } from '../asn1/der.ts'
 import { DerError, type DerValue, readDer, readOid, readSequence, readSet } from '../asn1/der-reader.ts'
-import { type DigestName, digests } from './algorithms.ts'
-import { contentTypes } from './content-info.ts'
+import { type DigestName, digests } from '../cms/algorithms.ts'
+import { contentTypes } from '../cms/content-info.ts'
 
 /** The object identifiers of the attributes. */
 export const attributeOids = {
