@@ -2,7 +2,7 @@
 // On import pkijs takes Node's WebCrypto for its engine, whose work runs in the libuv pool.
 
 /** The ASN.1 values that are put into the forms, and the reader of BER with what it reads. */
-export { type BaseBlock, BmpString, Constructed, fromBER, Null, OctetString, Sequence, Set as SetOf } from 'asn1js'
+export { type BaseBlock, BmpString, Constructed, fromBER, Null, OctetString } from 'asn1js'
 /** The forms, and the engine that encrypts. */
 export {
   type AlgorithmIdentifier,

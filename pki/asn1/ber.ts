@@ -18,13 +18,10 @@ const piecesOf = (block: pkijs.OctetString): Uint8Array[] =>
     ? block.valueBlock.value.flatMap(piece => (piece instanceof pkijs.OctetString ? piecesOf(piece) : []))
     : [contentOf(block)]
 
-const isConstructed = (block: pkijs.BaseBlock): block is pkijs.Constructed =>
-  block instanceof pkijs.Constructed || block instanceof pkijs.Sequence || block instanceof pkijs.SetOf
-
 const writeDefinite = (block: pkijs.BaseBlock): Buffer => {
   const [tag = 0] = block.valueBeforeDecodeView
   if (block instanceof pkijs.OctetString) return tlv(tags.octetString, ...piecesOf(block))
-  if (isConstructed(block)) return tlv(tag, ...block.valueBlock.value.map(value => writeDefinite(value)))
+  if (block instanceof pkijs.Constructed) return tlv(tag, ...block.valueBlock.value.map(value => writeDefinite(value)))
   return tlv(tag, contentOf(block))
 }
 

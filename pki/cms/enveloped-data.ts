@@ -1,5 +1,5 @@
 // EnvelopedData (RFC 5652 6) as it is read: for whom, by which algorithms; nothing is decrypted here.
-import { readWholeBer } from '../asn1/ber.ts'
+import { longestMessage, readWholeBer } from '../asn1/ber.ts'
 import { DerError, type DerValue, expectTag, readOctetString, readSequence, readSet } from '../asn1/der-reader.ts'
 import { tags } from '../asn1/der.ts'
 import { type ContentCipher, getContentCipher, readAlgorithm } from './algorithms.ts'
@@ -64,9 +64,10 @@ const readMembers = (value: DerValue): EnvelopedData => {
 
 /**
  * Reads a ContentInfo with EnvelopedData, DER or BER (RFC 5652 6.1). CmsError MALFORMED when unreadable, ALGORITHM for a
- * content cipher that is not supported, such as DES.
+ * content cipher that is not supported, such as DES. Of `most` octets.
  */
-export const readEnvelopedData = (bytes: Buffer): EnvelopedData => readingCms(() => readWholeBer(bytes, readMembers))
+export const readEnvelopedData = (bytes: Buffer, most = longestMessage): EnvelopedData =>
+  readingCms(() => readWholeBer(bytes, readMembers, most))
 
 /** One of several, and the recipient that it is. */
 export interface Addressee<T> {

@@ -32,7 +32,8 @@ interface RsaOptions {
   readonly oaepLabel?: Buffer
 }
 
-const mgf1Oid = '1.2.840.113549.1.1.8'
+/** The mask generation function of PSS and OAEP (RFC 4055 2.2). */
+export const mgf1Oid = '1.2.840.113549.1.1.8'
 const specifiedOid = '1.2.840.113549.1.1.9'
 
 const memberOf = (members: readonly DerValue[], number: number): DerValue | undefined =>

@@ -1,5 +1,6 @@
 // EnvelopedData opened (RFC 5652 6.3, 6.4) without telling why it could not be (RFC 3218).
 import { createDecipheriv, type KeyObject } from 'node:crypto'
+import { longestMessage } from '../asn1/ber.ts'
 import type { ContentCipherName } from './algorithms.ts'
 import { CmsError, readingCms } from './cms-error.ts'
 import { type EnvelopedData, findAddressee, readEnvelopedData } from './enveloped-data.ts'
@@ -41,8 +42,8 @@ const ownersOf = (candidates: readonly Candidate[]) =>
  * or DES-EDE3 in CBC mode. A wrong key may, once in 250 times, decrypt to garbage: callers treat what they cannot parse as
  * what cannot be decrypted. CmsError MALFORMED and ALGORITHM for what everybody can see, DECRYPTION for all else.
  */
-export const openEnvelopedData = (bytes: Buffer, candidates: readonly Candidate[]): Opened => {
-  const envelope = readEnvelopedData(bytes)
+export const openEnvelopedData = (bytes: Buffer, candidates: readonly Candidate[], most = longestMessage): Opened => {
+  const envelope = readEnvelopedData(bytes, most)
   const addressee = readingCms(() => findAddressee(envelope.recipients, ownersOf(candidates)))
   if (!addressee) return refuse()
   const { recipient, owner } = addressee

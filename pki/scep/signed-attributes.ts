@@ -3,11 +3,12 @@ import { setOf, tags } from '../asn1/der.ts'
 import { DerError, type DerValue, readDer, readOid, readSequence, readSet } from '../asn1/der-reader.ts'
 import { type DigestName, digests } from '../cms/algorithms.ts'
 import { contentTypes } from '../cms/content-info.ts'
+import { signatureAttributeOids } from '../cms/signature.ts'
+import { certRepType } from './vocabulary.ts'
 
 /** The object identifiers of the attributes. */
 export const attributeOids = {
-  contentType: '1.2.840.113549.1.9.3',
-  messageDigest: '1.2.840.113549.1.9.4',
+  ...signatureAttributeOids,
   messageType: '2.16.840.1.113733.1.9.2',
   pkiStatus: '2.16.840.1.113733.1.9.3',
   failInfo: '2.16.840.1.113733.1.9.4',
@@ -18,7 +19,9 @@ export const attributeOids = {
 } as const
 
 const { oid: oidTag, octetString, printableString, utf8String, ia5String, teletexString, bmpString } = tags
-const strings: readonly number[] = [
+
+/** The string types; a client may write its transaction id in any. */
+export const stringTags: readonly number[] = [
   printableString,
   utf8String,
   ia5String,
@@ -36,11 +39,9 @@ const valueTags: Readonly<Record<string, readonly number[] | undefined>> = {
   [attributeOids.failInfo]: [printableString],
   [attributeOids.senderNonce]: [octetString],
   [attributeOids.recipientNonce]: [octetString],
-  [attributeOids.transactionId]: strings,
+  [attributeOids.transactionId]: stringTags,
   [attributeOids.failInfoText]: [utf8String],
 }
-
-const certRep = '3'
 
 const readOnly = (attribute: DerValue): readonly [string, DerValue] => {
   const [type, values, ...rest] = readSequence(attribute)
@@ -64,7 +65,7 @@ const isCertRep = (der: Buffer, digestName: DigestName): boolean => {
     contentType !== undefined &&
     readOid(contentType) === contentTypes.data &&
     values.get(attributeOids.messageDigest)?.content.length === digests[digestName].octets &&
-    values.get(attributeOids.messageType)?.content.toString('latin1') === certRep
+    values.get(attributeOids.messageType)?.content.toString('latin1') === certRepType
   )
 }
 
