@@ -7,6 +7,9 @@ export class DerError extends Error {
   override readonly name = 'DerError'
 }
 
+// As many as the longest object can hold: a longer message is no reason to make millions of values.
+const mostChildren = 32_768
+
 /** One value inside a buffer; `raw` and `content` are views, not copies. */
 export class DerValue {
   readonly tag: number
@@ -41,8 +44,10 @@ export class DerValue {
   get children(): DerValue[] {
     if ((this.tag & 0x20) === 0) throw new DerError('A constructed value was expected')
     const values: DerValue[] = []
-    for (let offset = this.#contentStart; offset < this.end; offset = values.at(-1)?.end ?? this.end)
+    for (let offset = this.#contentStart; offset < this.end; offset = values.at(-1)?.end ?? this.end) {
+      if (values.length === mostChildren) throw new DerError(`There are more than ${mostChildren} members`)
       values.push(new DerValue(this.#bytes, offset, this.end))
+    }
     return values
   }
 }
@@ -73,6 +78,14 @@ export const readDer = (bytes: Buffer, tag?: number, most = longestObject): DerV
 export const expectTag = (value: DerValue | undefined, tag: number): DerValue => {
   if (value?.tag !== tag) throw new DerError(`Tag ${tag} was expected, not ${value?.tag ?? 'nothing'}`)
   return value
+}
+
+/** The content octets of an INTEGER as others write it, with needless octets before it or not; shortest form. */
+export const readLooseInteger = (value: DerValue | undefined): Buffer => {
+  const { content } = expectTag(value, tags.integer)
+  let start = 0
+  while (start < content.length - 1 && content[start] === 0 && (content[start + 1] ?? 0x80) < 0x80) start++
+  return content.subarray(start)
 }
 
 /** The values of a SEQUENCE. */

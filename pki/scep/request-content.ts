@@ -1,0 +1,112 @@
+// What a request asks for, out of its envelope (RFC 8894 3.3.1 to 3.3.5).
+import { Failure } from '../../domain/failure.ts'
+import { readWholeBer } from '../asn1/ber.ts'
+import { tags } from '../asn1/der.ts'
+import { DerError, type DerValue, expectTag, readSequence } from '../asn1/der-reader.ts'
+import { readSigned } from '../certificate/signed.ts'
+import { readIssuerAndSerial } from '../cms/parties.ts'
+import { attributeOids, readAttributes } from '../pkcs10-attributes.ts'
+import { mustBeProven, parsePkcs10, type Pkcs10Description } from '../pkcs10.ts'
+import { type ReplyContext, ScepRefusal, undecipherable } from './refusal.ts'
+import type { ScepRequest } from './request.ts'
+import { findAnyText } from './text.ts'
+import type { RequestType } from './vocabulary.ts'
+
+/** PKCSReq and RenewalReq: the PKCS#10 request. */
+export interface Enrolment {
+  readonly kind: 'ENROLMENT'
+  readonly request: Pkcs10Description
+  /** A secret; null when it is absent or empty, which is the same. */
+  readonly challengePassword: string | null
+}
+
+/** CertPoll: IssuerAndSubject, DER names. */
+export interface Poll {
+  readonly kind: 'POLL'
+  readonly issuer: Buffer
+  readonly subject: Buffer
+}
+
+/** GetCert and GetCRL: DER name and lower-case hex, as certificates are described. */
+export interface Lookup {
+  readonly kind: 'LOOKUP'
+  readonly issuer: Buffer
+  readonly serialNumber: string
+}
+
+/** What a request asks for. */
+export type RequestContent = Enrolment | Poll | Lookup
+
+const challengeValues = (der: Buffer): DerValue[] => {
+  const [, , , ...optional] = readSequence(readSigned(der).contents)
+  return readAttributes(optional)
+    .filter(({ oid }) => oid === attributeOids.challengePassword)
+    .flatMap(({ values }) => values)
+}
+
+const getChallenge = (der: Buffer, reply: ReplyContext): string | null => {
+  const [value, ...more] = challengeValues(der)
+  if (!value) return null
+  const text = more.length === 0 ? findAnyText(value) : null
+  if (text === null) throw new ScepRefusal('badRequest', 'The challengePassword is not one text', reply)
+  return text === '' ? null : text
+}
+
+const refusalOfProof = ({ code, message }: Failure, { signatureChecked }: Pkcs10Description, reply: ReplyContext) => {
+  const isAlgorithm = code === 'CRYPTO_RESTRICTION_VIOLATION' || (code === 'INVALID_PKCS10' && !signatureChecked)
+  return new ScepRefusal(isAlgorithm ? 'badAlg' : 'badRequest', message, reply)
+}
+
+const checkProof = (request: Pkcs10Description, reply: ReplyContext): void => {
+  try {
+    mustBeProven(request)
+  } catch (error) {
+    throw error instanceof Failure ? refusalOfProof(error, request, reply) : error
+  }
+}
+
+const readEnrolment = (plaintext: Buffer, reply: ReplyContext): Enrolment => {
+  const request = parsePkcs10(plaintext)
+  const challengePassword = getChallenge(plaintext, reply)
+  checkProof(request, reply)
+  return { kind: 'ENROLMENT', request, challengePassword }
+}
+
+const readPoll = (plaintext: Buffer): Poll =>
+  readWholeBer(plaintext, value => {
+    const [issuer, subject, ...rest] = readSequence(value)
+    if (rest.length > 0) throw new DerError('Issuer and subject are followed by more')
+    return {
+      kind: 'POLL',
+      issuer: expectTag(issuer, tags.sequence).raw,
+      subject: expectTag(subject, tags.sequence).raw,
+    }
+  })
+
+const readLookup = (plaintext: Buffer): Lookup =>
+  readWholeBer(plaintext, value => {
+    const { issuer, serialNumber } = readIssuerAndSerial(value)
+    return { kind: 'LOOKUP', issuer, serialNumber: serialNumber.toString('hex').replace(/^0+(.)/, '$1') }
+  })
+
+const readers: Readonly<Record<RequestType, (plaintext: Buffer, reply: ReplyContext) => RequestContent>> = {
+  PKCSReq: readEnrolment,
+  RenewalReq: readEnrolment,
+  CertPoll: readPoll,
+  GetCert: readLookup,
+  GetCRL: readLookup,
+}
+
+/**
+ * Reads what was in the envelope of a request. Throws nothing but ScepRefusal: what cannot be parsed is what could not be
+ * decrypted (a wrong key may yield garbage); badRequest for a challengePassword that stands twice or is no text, and a
+ * PKCS#10 signature that is wrong; badAlg for a key or signature that is not supported.
+ */
+export const readRequestContent = (request: ScepRequest, plaintext: Buffer): RequestContent => {
+  try {
+    return readers[request.messageType](plaintext, request)
+  } catch (error) {
+    if (error instanceof DerError || error instanceof Failure) throw undecipherable(request)
+    throw error
+  }
+}
