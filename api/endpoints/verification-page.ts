@@ -3,13 +3,13 @@
 import { createHash } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
 import { Failure } from '../../domain/failure.ts'
+import { networkOf } from '../../domain/network.ts'
 import type { Dependencies } from '../kernel/dependencies.ts'
 import { failureOf, statusOf } from '../kernel/errors.ts'
 import { readBytes } from '../kernel/middleware/body.ts'
 import type { limitsOf } from '../kernel/middleware/handler.ts'
 import { admits } from '../kernel/middleware/methods.ts'
 import type { State } from '../kernel/middleware/state.ts'
-import { networkOf } from '../kernel/rate-limit.ts'
 import { texts, type Language, type Texts } from './verification-texts.ts'
 
 const path = /^\/verify-email\/?$/

@@ -1,7 +1,7 @@
 // Nobody may take the whole machine: dear calls are counted by caller, and slow work has a line of its own (contract 1.2).
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, afterEach, expect, test } from '@jest/globals'
-import { networkOf } from '../../api/kernel/rate-limit.ts'
+import { networkOf } from '../../domain/network.ts'
 import { workPool } from '../../api/kernel/work-pool.ts'
 import type { Limits } from '../../api/kernel/dependencies.ts'
 import { startApi, type Api, type ApiCaller } from '../support/api.ts'

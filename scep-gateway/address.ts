@@ -1,0 +1,40 @@
+// What a SCEP URL says: the policy in its path and the parameters in its query (contract 12.3).
+/** A path of the gateway, and the policy that it names. */
+export interface Target {
+  readonly policy: string | null
+}
+
+/** The program that old clients put behind every address (RFC 8894 4.1). */
+const program = 'pkiclient.exe'
+
+/** What a path stands for; null for one that is none of the gateway. */
+export const targetOf = (path: string): Target | null => {
+  const parts = path.split('/').filter(part => part !== '')
+  const named = parts.length > 1 && parts.at(-1) === program ? parts.slice(0, -1) : parts
+  const [first, second, third] = named
+  if (third !== undefined) return null
+  if (second === undefined) {
+    const isOurs = first === 'scep' || (first === 'cgi-bin' && named.length < parts.length)
+    return isOurs ? { policy: null } : null
+  }
+  if (first === 'scep') return { policy: second }
+  return second === 'scep' && first !== undefined ? { policy: first } : null
+}
+
+/**
+ * A parameter of a raw query, undefined when it is not there: a plus sign is data here (Base64), which form decoding would
+ * make a space. URIError for a broken escape.
+ */
+export const queryParameter = (rawQuery: string, name: string): string | undefined => {
+  const pair = rawQuery.split('&').find(part => part === name || part.startsWith(`${name}=`))
+  return pair === undefined ? undefined : decodeURIComponent(pair.slice(name.length + 1))
+}
+
+/** The octets of a message in Base64 of either alphabet, with line breaks, spaces for plus signs and without padding. */
+export const messageBytes = (text: string): Buffer | null => {
+  const oneLine = text.replaceAll(/[\r\n\t]/g, '').trim()
+  const base64 = oneLine.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '')
+  const bytes = Buffer.from(base64, 'base64')
+  // Node stops silently at what is no Base64.
+  return base64 !== '' && bytes.length === Math.floor((base64.length * 3) / 4) ? bytes : null
+}

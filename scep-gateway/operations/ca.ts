@@ -1,0 +1,43 @@
+// GetCACaps and GetCACert (RFC 8894 3.5, 4.2).
+import { certificatesOnly } from '../../pki/cms/degenerate.ts'
+import type { Gateway } from '../gateway.ts'
+import type { PolicyView } from '../policies.ts'
+
+/** An answer that is not signed. */
+export interface Answer {
+  readonly type: string
+  readonly body: Buffer
+}
+
+// SHA-384 is no word of the RFC: strongSwan 5.9.8 to 5.9.10 finds AES only when something of that length is there.
+const capabilities = [
+  'AES',
+  'DES3',
+  'POSTPKIOperation',
+  'Renewal',
+  'SCEPStandard',
+  'SHA-1',
+  'SHA-256',
+  'SHA-384',
+  'SHA-512',
+]
+const legacy: ReadonlySet<string> = new Set(['DES3', 'SHA-1'])
+
+/** The capabilities, one a line. */
+export const getCaCaps = ({ config }: Gateway): Answer => {
+  const announced = capabilities.filter(word => config.legacyAlgorithms || !legacy.has(word))
+  return { type: 'text/plain', body: Buffer.from(`${announced.join('\n')}\n`) }
+}
+
+/**
+ * Without a message the certificates that a device cannot do without: the CA's, or, where a signer of its own stands before
+ * it, both. With any message the whole chain, unless that is switched off.
+ */
+export const getCaCert = ({ config }: Gateway, { signerMode, signer, chain }: PolicyView, message: string): Answer => {
+  const isWhole = message !== '' && config.includeChainOnMessage
+  const cas = isWhole ? chain : chain.slice(0, 1)
+  const [ca] = cas
+  if (signerMode === 'CA' && !isWhole && ca) return { type: 'application/x-x509-ca-cert', body: ca }
+  const certificates = signerMode === 'CA' ? cas : [signer, ...cas]
+  return { type: 'application/x-x509-ca-ra-cert', body: certificatesOnly(certificates) }
+}

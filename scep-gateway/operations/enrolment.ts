@@ -1,0 +1,154 @@
+// PKCSReq and RenewalReq (RFC 8894 3.3.1): authorised, requested once, issued, or told to wait.
+import type { ApiError } from '../../domain/failure.ts'
+import { apiErrors } from '../../domain/failure.ts'
+import { certificatesOnly } from '../../pki/cms/degenerate.ts'
+import { subjectDataOf } from '../../pki/names/subject-data.ts'
+import type { Pkcs10Description } from '../../pki/pkcs10.ts'
+import { withoutSecrets } from '../../pki/pkcs10-redaction.ts'
+import type { Enrolment } from '../../pki/scep/request-content.ts'
+import type { ScepRequest } from '../../pki/scep/request.ts'
+import { authorize, type Authorised } from '../authorize.ts'
+import type { Gateway } from '../gateway.ts'
+import { notAuthorised, Refused, type Outcome } from '../outcome.ts'
+import type { PolicyView } from '../policies.ts'
+import { type KnownRequest, ServiceRefusal, ServiceSlow } from '../service-client.ts'
+import { parseCertificates } from '../pem.ts'
+import { keyOf, referenceOf } from '../transaction.ts'
+
+/** What the service says about the key. */
+const ofTheKey: ReadonlySet<string> = new Set(['CRYPTO_RESTRICTION_VIOLATION', 'WEAK_KEY', 'INVALID_PUBLIC_KEY'])
+
+/** What the device may not know: that it was known once, and what the gateway may do. */
+const untold: ReadonlySet<string> = new Set(['END_ENTITY_NOT_FOUND', 'ACCESS_DENIED', 'AMBIGUOUS_RESULT'])
+
+/** The service's refusal as FAILURE; other errors stay. */
+export const refusedBy = (error: unknown): unknown => {
+  if (!(error instanceof ServiceRefusal)) return error
+  const { apiError, message } = error
+  if (untold.has(apiError)) return notAuthorised(message)
+  const text = apiErrors[apiError as ApiError]?.description ?? 'The request is refused'
+  return new Refused(ofTheKey.has(apiError) ? 'badAlg' : 'badRequest', `${text}.`, message)
+}
+
+/** The answer with a certificate: the new one first, then its CAs where they are wanted. */
+const delivered = (
+  { config }: Gateway,
+  chain: readonly Buffer[],
+  traces: { certRequestId: string; certificateId: string },
+) => {
+  const certificates = config.includeChain ? chain : chain.slice(0, 1)
+  return { status: 'SUCCESS' as const, bag: certificatesOnly(certificates), ...traces }
+}
+
+const deliverKnown = async (gateway: Gateway, certRequestId: string, certificateId: string): Promise<Outcome> =>
+  delivered(gateway, await gateway.service.chain(certificateId), { certRequestId, certificateId })
+
+const issue = async (gateway: Gateway, { id: certRequestId }: KnownRequest): Promise<Outcome> => {
+  try {
+    const issued = await gateway.service.issue(certRequestId, gateway.config.waitSeconds * 1000 + 1)
+    const chain = parseCertificates(issued.certificateChainPem.pemCertificate)
+    return delivered(gateway, chain, { certRequestId, certificateId: issued.certificate.id })
+  } catch (error) {
+    if (error instanceof ServiceSlow) return { status: 'PENDING', certRequestId }
+    if (!(error instanceof ServiceRefusal)) throw error
+    if (error.apiError === 'ISSUE_PENDING' || error.apiError === 'ALREADY_ORDERED')
+      return { status: 'PENDING', certRequestId }
+    if (error.apiError !== 'ALREADY_ISSUED') throw error
+    const { certificateId } = await gateway.service.request(certRequestId)
+    return certificateId ? deliverKnown(gateway, certRequestId, certificateId) : { status: 'PENDING', certRequestId }
+  }
+}
+
+/** An order waits for the people, and issues when they have decided: operators find the story of the device in it. */
+const waitForPeople = async ({ service }: Gateway, { id, orderId }: KnownRequest): Promise<Outcome> => {
+  if (!orderId) await service.order(id)
+  return { status: 'PENDING', certRequestId: id }
+}
+
+/** The present state of a certificate request as the answer to its device. */
+export const follow = async (gateway: Gateway, request: KnownRequest): Promise<Outcome> => {
+  const { id, certRequestStatus, certificateId } = request
+  if (certRequestStatus === 'DECLINED') throw new Refused('badRequest', 'The request was declined.')
+  if (certRequestStatus === 'ISSUED' && certificateId) return deliverKnown(gateway, id, certificateId)
+  return certRequestStatus === 'APPROVED' ? issue(gateway, request) : waitForPeople(gateway, request)
+}
+
+/** One wish of one device. */
+interface Wish {
+  readonly policy: PolicyView
+  readonly reference: string
+  /** PKCS#10 request, DER. */
+  readonly request: Pkcs10Description
+}
+
+const namesIn = (request: Pkcs10Description) => {
+  const { commonName, organization, organizationalUnit, country, email, domains, ips } = subjectDataOf(request)
+  return { commonName, organization, organizationalUnit, country, email, domains, ips }
+}
+
+/** By the static password: the end entity that the PKCS#10 request names; a new one is known by the wish that made it. */
+const namedEndEntity = async ({ service }: Gateway, { policy, reference, request }: Wish): Promise<string> => {
+  const found = await service.findEndEntity(policy.id, request.der)
+  if (found) return found
+  const externalId = keyOf(reference, withoutSecrets(request.der))
+  const made = await service.createEndEntity({ realmId: policy.realmId, externalId, ...namesIn(request) })
+  return made ?? service.findByExternalId(policy.realmId, externalId)
+}
+
+const isAgo = ({ config }: Gateway, date: string): boolean =>
+  Date.now() - Date.parse(date) > config.replayMinutes * 60_000
+
+/** Whether a request ended so long ago, or so, that nobody who asks again means it. */
+const isOver = async (gateway: Gateway, request: KnownRequest): Promise<boolean> => {
+  const { certRequestStatus, certificateId, metadata } = request
+  if (certRequestStatus === 'DECLINED') return isAgo(gateway, metadata.lastModifiedDate)
+  if (certRequestStatus !== 'ISSUED' || !certificateId) return false
+  const certificate = await gateway.service.certificate(certificateId)
+  return certificate.certStatus !== 'ACTIVE' || isAgo(gateway, certificate.metadata.createdDate)
+}
+
+/**
+ * The request of this wish: made once, however often it is asked for. When it ended longer ago than a device repeats itself,
+ * the same PKCS#10 request is a new wish (a renewal with the same key), the next after that one.
+ */
+const requestFor = async (gateway: Gateway, wish: Wish, endEntityId: string): Promise<KnownRequest> => {
+  const { service } = gateway
+  const { policy, reference, request } = wish
+  const pkcs10 = withoutSecrets(request.der)
+  const make = (earlier?: string) =>
+    service.createRequest({
+      policyId: policy.id,
+      endEntityId,
+      validFor: policy.validFor,
+      pkcs10: request.der,
+      reference,
+      idempotencyKey: keyOf(reference, pkcs10, earlier),
+    })
+  const first = await make()
+  if (!(await isOver(gateway, first))) return first
+  const all = await service.requestsOf(policy.realmId, reference)
+  const latest = all.find(({ pkcs10ReqBase64 }) => pkcs10ReqBase64?.equals(pkcs10)) ?? first
+  return (await isOver(gateway, latest)) ? make(latest.id) : latest
+}
+
+const endEntityOf = async (gateway: Gateway, wish: Wish, { endEntityId }: Authorised): Promise<string> =>
+  endEntityId ?? namedEndEntity(gateway, wish)
+
+/** Answers PKCSReq and RenewalReq; Refused, and what the client of the service throws. */
+export const enrol = async (
+  gateway: Gateway,
+  { policy, request: message }: { readonly policy: PolicyView; readonly request: ScepRequest },
+  { request, challengePassword }: Enrolment,
+): Promise<Outcome> => {
+  const { service, config } = gateway
+  const reference = referenceOf(policy.id, message)
+  const transaction = keyOf(reference, withoutSecrets(request.der))
+  const brought = { policy, signer: message.signer.der, challengePassword, transaction }
+  const wish = { policy, reference, request }
+  try {
+    const authorised = await authorize(service, config.staticPassword, brought)
+    return await follow(gateway, await requestFor(gateway, wish, await endEntityOf(gateway, wish, authorised)))
+  } catch (error) {
+    throw refusedBy(error)
+  }
+}

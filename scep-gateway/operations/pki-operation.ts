@@ -1,0 +1,131 @@
+// PKIOperation (RFC 8894 3, 4.3): whatever can be read is answered by a signed CertRep, refusals as well.
+import { createHash } from 'node:crypto'
+import { CmsError } from '../../pki/cms/cms-error.ts'
+import { isAddressedTo } from '../../pki/cms/enveloped-data.ts'
+import { finishCertRep, prepareFailure, preparePending, prepareSuccess } from '../../pki/scep/cert-rep.ts'
+import type { UnsignedCertRep } from '../../pki/scep/cert-rep.ts'
+import { type ReplyContext, ScepRefusal, undecipherable } from '../../pki/scep/refusal.ts'
+import { readRequestContent, type RequestContent } from '../../pki/scep/request-content.ts'
+import { readScepRequest, type ScepRequest } from '../../pki/scep/request.ts'
+import type { FailInfo } from '../../pki/scep/vocabulary.ts'
+import type { Gateway } from '../gateway.ts'
+import { Refused, type Outcome } from '../outcome.ts'
+import type { PolicyView } from '../policies.ts'
+import { ServiceRefusal } from '../service-client.ts'
+import { enrol } from './enrolment.ts'
+import { getCert, getCrl } from './lookup.ts'
+import { poll } from './poll.ts'
+
+/** What devices are told about a message that is refused before anybody looks at its wish. */
+const texts: Readonly<Record<FailInfo, string>> = {
+  badAlg: 'The algorithm is not supported.',
+  badMessageCheck: 'The message cannot be verified or decrypted.',
+  badRequest: 'The message is not as RFC 8894 asks.',
+  badTime: 'The time of the message is wrong.',
+  badCertId: 'Nothing matches.',
+}
+
+interface Asked {
+  readonly policy: PolicyView
+  readonly request: ScepRequest
+}
+
+const mustBeModern = ({ config }: Gateway, request: ScepRequest): void => {
+  const isLegacy = request.digest === 'SHA-1' || request.contentCipher === 'DES-EDE3-CBC'
+  if (isLegacy && !config.legacyAlgorithms)
+    throw new ScepRefusal('badAlg', 'SHA-1 and DES3 are switched off', { ...request, digest: 'SHA-256' })
+}
+
+const decrypt = async ({ service }: Gateway, { policy, request }: Asked): Promise<RequestContent> => {
+  try {
+    const plaintext = await service.decrypt(policy.id, request.envelopeBytes)
+    return readRequestContent(request, plaintext)
+  } catch (error) {
+    if (!(error instanceof ServiceRefusal) || error.apiError !== 'DECRYPTION_FAILED') throw error
+    if (isAddressedTo(request.envelope, [policy.signer])) throw undecipherable(request)
+    throw new ScepRefusal('badRequest', 'The envelope is for somebody else', request)
+  }
+}
+
+const fulfil = async (gateway: Gateway, asked: Asked): Promise<Outcome> => {
+  const content = await decrypt(gateway, asked)
+  if (content.kind === 'ENROLMENT') return enrol(gateway, asked, content)
+  if (content.kind === 'POLL') return poll(gateway, asked)
+  return asked.request.messageType === 'GetCert' ? getCert(gateway, asked, content) : getCrl(gateway, asked, content)
+}
+
+/** An end that is not signed yet, and what the log says of it. */
+interface End {
+  readonly unsigned: UnsignedCertRep
+  readonly told: object
+}
+
+const failed = (context: ReplyContext, error: Refused | ScepRefusal): End => {
+  const text = error instanceof Refused ? error.text : texts[error.failInfo]
+  const told = { outcome: 'FAILURE', failInfo: error.failInfo, reason: error.message }
+  return { unsigned: prepareFailure(context, error.failInfo, text), told }
+}
+
+const ended = (request: ScepRequest, { status, ...outcome }: Outcome): End => {
+  if (status === 'PENDING') return { unsigned: preparePending(request), told: { outcome: status, ...outcome } }
+  const { bag, ...traces } = outcome as { readonly bag: Buffer }
+  return { unsigned: prepareSuccess(request, bag), told: { outcome: status, ...traces } }
+}
+
+const refusal = (error: unknown, request: ScepRequest): End => {
+  if (error instanceof ScepRefusal) return failed(error.reply ?? request, error)
+  if (error instanceof CmsError)
+    return failed(request, new Refused('badAlg', 'The key of the signer cannot be encrypted to.', error.message))
+  if (error instanceof Refused) return failed(request, error)
+  throw error
+}
+
+const describe = ({ transactionId, messageType, signer, contentCipher, digest }: ScepRequest) => ({
+  transactionId: transactionId.text,
+  messageType,
+  signer: createHash('sha256').update(signer.der).digest('hex'),
+  cipher: contentCipher,
+  digest,
+})
+
+const answer = async (gateway: Gateway, asked: Asked): Promise<End> => {
+  try {
+    mustBeModern(gateway, asked.request)
+    return ended(asked.request, await fulfil(gateway, asked))
+  } catch (error) {
+    return refusal(error, asked.request)
+  }
+}
+
+/** What the log tells of a message besides its path. */
+export type Told = (facts: object) => void
+
+const sealed = async ({ service }: Gateway, { id }: PolicyView, { unsigned }: End): Promise<Buffer> =>
+  finishCertRep(unsigned, await service.sign(id, unsigned.toSign, unsigned.digest))
+
+/**
+ * The DER CertRep to a message, null where it is no message that can be answered. What the client of the service throws
+ * is for HTTP to answer: without the service nothing can be signed.
+ */
+export const answerMessage = async (
+  gateway: Gateway,
+  policy: PolicyView,
+  { message, tell }: { readonly message: Buffer; readonly tell: Told },
+): Promise<Buffer | null> => {
+  let request: ScepRequest
+  try {
+    request = readScepRequest(message)
+  } catch (error) {
+    if (!(error instanceof ScepRefusal)) throw error
+    const { reply } = error
+    if (!reply) tell({ outcome: 'UNREADABLE', reason: error.message })
+    if (!reply) return null
+    const end = failed(reply, error)
+    tell({ transactionId: reply.transactionId.text, ...end.told })
+    return sealed(gateway, policy, end)
+  }
+  tell(describe(request))
+  const end = await answer(gateway, { policy, request })
+  tell(end.told)
+  return sealed(gateway, policy, end)
+}

@@ -1,0 +1,21 @@
+// CertPoll (RFC 8894 3.3.3): found by policy, transaction id and signer key, answered by the state of its request.
+import type { ScepRequest } from '../../pki/scep/request.ts'
+import type { Gateway } from '../gateway.ts'
+import { Refused, type Outcome } from '../outcome.ts'
+import type { PolicyView } from '../policies.ts'
+import { referenceOf } from '../transaction.ts'
+import { follow, refusedBy } from './enrolment.ts'
+
+/** Answers CertPoll; Refused, and what the client of the service throws. */
+export const poll = async (
+  gateway: Gateway,
+  { policy, request }: { readonly policy: PolicyView; readonly request: ScepRequest },
+): Promise<Outcome> => {
+  const [latest] = await gateway.service.requestsOf(policy.realmId, referenceOf(policy.id, request))
+  if (!latest) throw new Refused('badCertId', 'No request has this transaction id and key.')
+  try {
+    return await follow(gateway, latest)
+  } catch (error) {
+    throw refusedBy(error)
+  }
+}

@@ -1,0 +1,87 @@
+// What the gateway knows of a policy: read from the service, and kept for some seconds.
+import { ValidFor, valuesOf } from '../domain/enums.ts'
+import { parseCertificates } from './pem.ts'
+import { ServiceRefusal } from './service-client.ts'
+import type { ScepService } from './service.ts'
+
+/** A policy as SCEP devices see it. */
+export interface PolicyView {
+  readonly id: string
+  readonly realmId: string
+  /** The longest validity that it allows. */
+  readonly validFor: string
+  readonly signerMode: 'RA' | 'CA'
+  /** DER certificate of the SCEP signer. */
+  readonly signer: Buffer
+  /** DER certificates of the CA, issuing CA first, root last. */
+  readonly chain: readonly Buffer[]
+}
+
+/** There is no such policy for this gateway, or it takes no part in SCEP. */
+export class NoSuchPolicy extends Error {
+  override readonly name = 'NoSuchPolicy'
+}
+
+/** A signer that is renewed or revoked is seen after this time; a burst of devices costs one reading. */
+const freshMs = 5000
+
+const longestOf = (allowed: readonly string[]): string =>
+  valuesOf(ValidFor).findLast(one => allowed.includes(one)) ?? ''
+
+const read = async (service: ScepService, id: string): Promise<PolicyView> => {
+  const [policy, configuration] = await Promise.all([service.policy(id), service.configuration(id)])
+  const [signer] = parseCertificates(configuration.signerCertificatePem)
+  if (!signer) throw new Error('The service named no signer.')
+  const { signerMode, caChainPem } = configuration
+  const { realmId, allowedValidForValues } = policy
+  return {
+    id,
+    realmId,
+    validFor: longestOf(allowedValidForValues),
+    signerMode,
+    signer,
+    chain: parseCertificates(caChainPem),
+  }
+}
+
+/** A signer that is still being made is a trouble of the moment; all other refusals stay until somebody acts. */
+const refused = (error: unknown): unknown =>
+  error instanceof ServiceRefusal && error.apiError !== 'SIGNER_NOT_AVAILABLE'
+    ? new NoSuchPolicy(error.message, { cause: error })
+    : error
+
+/** Answers what a key stands for, asking once for all who want to know within the time. */
+const kept = <T>(ask: (key: string) => Promise<T>) => {
+  const known = new Map<string, { readonly value: Promise<T>; readonly until: number }>()
+  return (key: string): Promise<T> => {
+    const present = known.get(key)
+    if (present && present.until > performance.now()) return present.value
+    const value = ask(key)
+    known.set(key, { value, until: performance.now() + freshMs })
+    value.catch(() => known.delete(key))
+    return value
+  }
+}
+
+/** The policies of a gateway: the one that is named (a UUID), else the default one, null without any. */
+export interface Policies {
+  readonly named: (id: string) => Promise<PolicyView>
+  readonly usual: () => Promise<PolicyView | null>
+}
+
+/** Reads policies from the service; NoSuchPolicy, and what the client throws. */
+export const policiesOf = (service: ScepService): Policies => {
+  const views = kept((id: string) =>
+    read(service, id).catch((error: unknown) => {
+      throw refused(error)
+    }),
+  )
+  const defaults = kept(() => service.defaultPolicyId())
+  return {
+    named: id => views(id.toLowerCase()),
+    usual: async () => {
+      const id = await defaults('')
+      return id === null ? null : views(id)
+    },
+  }
+}
