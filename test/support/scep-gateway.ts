@@ -1,0 +1,91 @@
+// A SCEP gateway in this process before the service of a test, over plain HTTP on a free loopback port.
+import { createServer, type Server } from 'node:http'
+import { pino } from 'pino'
+import { createGateway } from '../../scep-gateway/app.ts'
+import { ScepGatewayConfig, settingsIn } from '../../scep-gateway/config.ts'
+import { makeGateway } from '../../scep-gateway/make.ts'
+import { httpServer, listening } from '../../scep-gateway/server.ts'
+import { ApiClient } from '../../storage/rows/api-client.ts'
+import { giveGrants } from './api.ts'
+import { makeScene, type Scene, type Service } from './service.ts'
+
+const close = (server: Server): Promise<void> => {
+  server.closeAllConnections()
+  return new Promise(resolve => void server.close(() => resolve()))
+}
+
+/** The token path of an identity provider, for one API client of a test. */
+const startTokens = async ({ issuer }: Service, clientId: string) => {
+  const server = createServer((_, response) => {
+    void issuer
+      .clientToken(clientId)
+      .then(token => response.end(JSON.stringify({ access_token: token, expires_in: 300 })))
+  })
+  const port = await listening(server, 0, '127.0.0.1')
+  return { url: `http://127.0.0.1:${port}/token`, stop: () => close(server) }
+}
+
+/** The grants that come with a realm and a default policy (contract 7.2). */
+const grantsOf = ({ realmId, policyId }: Pick<Scene, 'realmId' | 'policyId'>) => ({
+  REALM: { [realmId]: ['FULL_READ', 'ENDENTITIES_CREATE'] },
+  POLICY: { [policyId]: ['READ', 'CERTS_CREATE', 'SIGN'] },
+})
+
+/** A scene whose policy takes part in SCEP. */
+export const makeScepScene = (service: Service, members: Record<string, unknown> = {}): Promise<Scene> =>
+  makeScene(service, {
+    scepConfiguration: {},
+    certificateProviderConfiguration: '{"templateSignerName":"DEVICE"}',
+    allowedKeyPairModes: ['PKCS10'],
+    ...members,
+  })
+
+/** An API client with a realm and a default policy, null for none. */
+export const scepClient = async (service: Service, scene: Scene, { isDefault = true } = {}) => {
+  const client = await service.apiClient(grantsOf(scene))
+  const em = service.em()
+  await em.nativeUpdate(ApiClient, { id: client.id }, { defaultPolicyId: isDefault ? scene.policyId : null })
+  await giveGrants(em, client.id, {})
+  return client
+}
+
+/** What a test may want to be otherwise: keys of `application.properties`, and the API client. */
+export interface GatewayOptions {
+  readonly properties?: Readonly<Record<string, string>>
+  readonly client?: { readonly clientId: string }
+  /** Where the service is, when it is not that of the test. */
+  readonly baseUrl?: string
+}
+
+/** Starts a gateway; `stop()` it after the tests. */
+export const startGateway = async (service: Service, scene: Scene, options: GatewayOptions = {}) => {
+  const client = options.client ?? (await scepClient(service, scene))
+  const tokens = await startTokens(service, client.clientId)
+  const properties = {
+    'scep.service.base-url': options.baseUrl ?? service.url,
+    'scep.service.token-url': tokens.url,
+    'scep.service.client-id': client.clientId,
+    'scep.service.client-secret': 'known to the test',
+    'scep.rate-limit': '0',
+    ...options.properties,
+  }
+  const text = Object.entries(properties).map(([key, value]) => `${key}=${value}\n`)
+  const lines: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  const parts = makeGateway(ScepGatewayConfig.parse(settingsIn(text.join(''), {})), log)
+  const answer = createGateway(parts).callback()
+  const server = httpServer((request, response) => void answer(request, response))
+  const port = await listening(server, 0, '127.0.0.1')
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    parts,
+    /** What it has logged. */
+    logged: () => lines.join(''),
+    stop: async () => {
+      await close(server)
+      await tokens.stop()
+    },
+  }
+}
+export type TestGateway = Awaited<ReturnType<typeof startGateway>>
