@@ -15,6 +15,8 @@ import type { WorkBounds } from './work-pool.ts'
 export interface Limits {
   readonly rates?: Rates
   readonly keyWork?: WorkBounds
+  /** The hashing of passwords, which never waits behind the making of keys. */
+  readonly passwordWork?: WorkBounds
   /** How many proxies before us name the address of their client; with none nobody's word is taken for it. */
   readonly trustedProxies?: number
 }

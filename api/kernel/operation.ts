@@ -86,6 +86,8 @@ export interface Surroundings extends Pick<Dependencies, 'temporal' | 'clock' | 
   readonly em: EntityManager
   /** The operations of the interface by operationId. */
   readonly operations: Operations
+  /** Runs the slow hashing of a password when its turn comes; RATE_LIMITED when too many wait, so it takes a `cost`. */
+  readonly hashInLine: <T>(work: () => Promise<T>) => Promise<T>
   /** The headers of the answer that the operation declares. */
   readonly headers: Record<string, string>
 }

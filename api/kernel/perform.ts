@@ -8,12 +8,14 @@ import type { Dependencies } from './dependencies.ts'
 import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
-import type { Operation, Operations } from './operation.ts'
+import type { Operation, Operations, Surroundings } from './operation.ts'
 import { load, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
 export interface Input extends SourceInput {
   readonly page: unknown
+  /** The line for the hashing of passwords; none unless stated. */
+  readonly hashInLine?: Surroundings['hashInLine']
   /** Where the handler puts the headers of its answer. */
   readonly headers?: Record<string, string>
   /** Undefined at a public operation. */
@@ -95,7 +97,8 @@ const attempt = async (operation: Operation, input: Input, deps: Running): Promi
   const { rows, caller } = await authorized(em, operation, input)
   checkState(operation, rows, input)
   const { temporal, clock, settings, seal, operations = {} } = deps
-  const surroundings = { em, temporal, clock, settings, seal, operations, headers: input.headers ?? {} }
+  const { headers = {}, hashInLine = work => work() } = input
+  const surroundings = { em, temporal, clock, settings, seal, operations, headers, hashInLine }
   const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
   await em.flush()
   return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)
