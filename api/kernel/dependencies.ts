@@ -21,6 +21,12 @@ export interface Limits {
   readonly trustedProxies?: number
 }
 
+/** The line of a caller for the hashing of passwords. */
+export interface Hashing {
+  /** Runs slow hashing when its turn comes; RATE_LIMITED when too many wait, so that its operation has a `cost`. */
+  readonly hashInLine: <T>(work: () => Promise<T>) => Promise<T>
+}
+
 /** What the API works with; operations get a part of it. */
 export interface Dependencies {
   readonly orm: MikroORM

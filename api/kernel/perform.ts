@@ -4,18 +4,16 @@ import { Failure } from '../../domain/failure.ts'
 import { isGlobal, isPlaceless } from '../../domain/permissions.ts'
 import { Caller, type KnownPrincipal } from './caller.ts'
 import { denied } from './denied.ts'
-import type { Dependencies } from './dependencies.ts'
+import type { Dependencies, Hashing } from './dependencies.ts'
 import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
-import type { Operation, Operations, Surroundings } from './operation.ts'
+import type { Operation, Operations } from './operation.ts'
 import { load, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
-export interface Input extends SourceInput {
+export interface Input extends SourceInput, Partial<Hashing> {
   readonly page: unknown
-  /** The line for the hashing of passwords; none unless stated. */
-  readonly hashInLine?: Surroundings['hashInLine']
   /** Where the handler puts the headers of its answer. */
   readonly headers?: Record<string, string>
   /** Undefined at a public operation. */

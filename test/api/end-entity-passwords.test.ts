@@ -190,7 +190,10 @@ describe('what is told', () => {
 
   test('a list of its own for each end entity, by page', async () => {
     const em = api.em()
-    const policies = [await makePolicy(em, device.realm, { name: 'A' }), await makePolicy(em, device.realm, { name: 'B' })]
+    const policies = [
+      await makePolicy(em, device.realm, { name: 'A' }),
+      await makePolicy(em, device.realm, { name: 'B' }),
+    ]
     const admin = await api.user({ GLOBAL: ['ADMIN'] })
     await (await makeDevice(api)).givePassword()
     for (const { id: policyId } of policies)

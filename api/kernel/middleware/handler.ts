@@ -64,7 +64,12 @@ export const handlerOf = (operationId: string, operation: Operation, deps: Handl
     const caller = principal?.id ?? networkOf(ctx.ip)
     if (cost) await consume(cost, caller)
     const headers: Record<string, string> = {}
-    const input = { ...(await shape(ctx)), principal, headers, hashInLine: <T>(work: () => Promise<T>) => passwordWork(caller, work) }
+    const input = {
+      ...(await shape(ctx)),
+      principal,
+      headers,
+      hashInLine: <T>(work: () => Promise<T>) => passwordWork(caller, work),
+    }
     const run = () => perform(operation, input, deps)
     const value = await (cost === 'KEYS' ? keyWork(caller, run) : run())
     ctx.set(headers)
