@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { KeyList } from '../storage/config.ts'
 import type { Limits } from './kernel/dependencies.ts'
-import { defaultBounds } from './kernel/work-pool.ts'
+import { defaultBounds, defaultPasswordBounds } from './kernel/work-pool.ts'
 
 /** `host:port`, the host of IPv6 in brackets. */
 const address = z
@@ -103,12 +103,18 @@ export const ApiConfig = z.object({
   RATE_LIMIT_SEARCH: rate(1200),
   /** Mails a minute that each principal may have sent to somebody. */
   RATE_LIMIT_MAIL: rate(120),
+  /** Calls a minute that check or reset a password, for each principal: one gateway makes them for all its devices. */
+  RATE_LIMIT_PASSWORD: rate(60_000),
   /** Calls a minute without a token, for each address (of IPv6: each /64). */
   RATE_LIMIT_PUBLIC: rate(6000),
-  /** Works that make or protect keys at the same time; libuv's threads, four of them, must outnumber them. */
+  /** Works that make or protect keys at the same time; libuv's threads, four of them, must outnumber them and the hashings. */
   KEY_WORK_AT_ONCE: z.coerce.number().int().min(1).max(64).default(defaultBounds.atOnce),
   /** Such works that may wait for their turn; more are refused with 429. */
   KEY_WORK_WAITING: z.coerce.number().int().min(0).max(10_000).default(defaultBounds.waiting),
+  /** Passwords that are hashed at the same time, beside the works on keys. */
+  PASSWORD_WORK_AT_ONCE: z.coerce.number().int().min(1).max(64).default(defaultPasswordBounds.atOnce),
+  /** Passwords that may wait for it; more are refused with 429. */
+  PASSWORD_WORK_WAITING: z.coerce.number().int().min(0).max(10_000).default(defaultPasswordBounds.waiting),
   /** silent, fatal, error, warn, info, debug or trace. */
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
 })
@@ -123,8 +129,10 @@ export const limitsIn = (config: ApiConfig): Limits => ({
     IMPORT: config.RATE_LIMIT_IMPORT,
     SEARCH: config.RATE_LIMIT_SEARCH,
     MAIL: config.RATE_LIMIT_MAIL,
+    PASSWORD: config.RATE_LIMIT_PASSWORD,
     PUBLIC: config.RATE_LIMIT_PUBLIC,
   },
   keyWork: { atOnce: config.KEY_WORK_AT_ONCE, waiting: config.KEY_WORK_WAITING },
+  passwordWork: { atOnce: config.PASSWORD_WORK_AT_ONCE, waiting: config.PASSWORD_WORK_WAITING },
   trustedProxies: config.TRUSTED_PROXIES,
 })

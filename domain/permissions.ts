@@ -88,6 +88,8 @@ export const rights = {
   CREATE_POLICY: [[onRealm('POLICIES_CREATE')]],
   READ_POLICY: [[onRealm('FULL_READ', 'POLICIES_READ'), anyOf('POLICY')]],
   UPDATE_POLICY: [[onPolicy('UPDATE')]],
+  /** Using the signers of a policy, and having its end entities authenticated. */
+  SIGN: [[onPolicy('SIGN')]],
   /** Seeing what policies can be made of. */
   SHAPE_POLICIES: [[anywhere('REALM', 'POLICIES_CREATE'), anywhere('POLICY', 'UPDATE')]],
   CREATE_END_ENTITY: [[onRealm('ENDENTITIES_CREATE')]],

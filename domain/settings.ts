@@ -1,5 +1,6 @@
 // The settings that people change at run time (contract 9.1) as a table: key, type, default, range and meaning; and how
 // their stored texts are read. What may be stored is judged by setting-rules.ts.
+import { challengeMinutes } from './password-rules.ts'
 
 /** How the text of a setting is read. */
 export type SettingType = 'UUID' | 'INTEGER' | 'BOOLEAN' | 'STRING' | 'SECRET' | 'INTEGER_LIST'
@@ -58,6 +59,7 @@ export const settings = {
   'password.length': integer(16, [12, 64], 'Length of end entity passwords'),
   'password.max-failures': integer(10, [3, 100], 'Failures that lock an end entity password'),
   'password.lock-minutes': integer(15, [1, 1440], 'How long an end entity password is locked'),
+  'scep.challenge-minutes': integer(60, challengeMinutes, 'How long a one-time SCEP challenge serves'),
   'pki.base-url': page('/pki', 'Prefix of the links in certificates'),
 } as const satisfies Record<string, SettingDefinition>
 export type SettingsKey = keyof typeof settings

@@ -21,6 +21,7 @@ import { Policy } from './rows/policy.ts'
 import { PrivateKey } from './rows/private-key.ts'
 import { Realm } from './rows/realm.ts'
 import { Revocation, RevocationItem } from './rows/revocation.ts'
+import { ScepChallenge } from './rows/scep-challenge.ts'
 import { Setting } from './rows/setting.ts'
 import { Stamp } from './rows/stamp.ts'
 import { User } from './rows/user.ts'
@@ -48,6 +49,7 @@ const entities = [
   Realm,
   Revocation,
   RevocationItem,
+  ScepChallenge,
   Setting,
   User,
   VerificationToken,

@@ -27,6 +27,9 @@ export const examplePkcs10 =
 /** The token of a verification mail that the example certificate request waits for. */
 export const exampleToken = 'n5dDfJf2kq0c5rXv8o3Hk7yRw1sTqZbLxE9uPmGa4Ic'
 
+/** The secret of a SCEP challenge that the example end entity may use once. */
+export const exampleChallengeSecret = 'Vw3kT8qZ1mYb6RxN4cHd7pLs'
+
 /** A certificate that was issued elsewhere: P-256, CN=web-02, DNS web-02.example.org, of CN=Elsewhere CA. */
 export const exampleCertificatePem = [
   '-----BEGIN CERTIFICATE-----',

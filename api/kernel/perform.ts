@@ -4,7 +4,7 @@ import { Failure } from '../../domain/failure.ts'
 import { isGlobal, isPlaceless } from '../../domain/permissions.ts'
 import { Caller, type KnownPrincipal } from './caller.ts'
 import { denied } from './denied.ts'
-import type { Dependencies } from './dependencies.ts'
+import type { Dependencies, Hashing } from './dependencies.ts'
 import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
@@ -12,7 +12,7 @@ import type { Operation, Operations } from './operation.ts'
 import { load, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
-export interface Input extends SourceInput {
+export interface Input extends SourceInput, Partial<Hashing> {
   readonly page: unknown
   /** Where the handler puts the headers of its answer. */
   readonly headers?: Record<string, string>
@@ -95,7 +95,8 @@ const attempt = async (operation: Operation, input: Input, deps: Running): Promi
   const { rows, caller } = await authorized(em, operation, input)
   checkState(operation, rows, input)
   const { temporal, clock, settings, seal, operations = {} } = deps
-  const surroundings = { em, temporal, clock, settings, seal, operations, headers: input.headers ?? {} }
+  const { headers = {}, hashInLine = work => work() } = input
+  const surroundings = { em, temporal, clock, settings, seal, operations, headers, hashInLine }
   const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
   await em.flush()
   return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)

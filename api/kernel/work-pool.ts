@@ -14,6 +14,12 @@ export interface WorkBounds {
 /** The bounds where nothing is configured. */
 export const defaultBounds: WorkBounds = { atOnce: 2, waiting: 32 }
 
+/**
+ * The same for the hashing of passwords, a line beside it: with it three of the four threads are taken at most. One work is
+ * short (storage/verifier.ts), so that the last of so many that wait has its turn within seconds.
+ */
+export const defaultPasswordBounds: WorkBounds = { atOnce: 1, waiting: 512 }
+
 /** Runs the work of a caller when its turn comes; RATE_LIMITED when the line is full. */
 export type Pool = <T>(caller: string, work: () => Promise<T>) => Promise<T>
 

@@ -3,12 +3,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { operations } from '../../api/app.ts'
-import { exampleCertificatePem, exampleIds, exampleToken } from '../../api/kernel/examples.ts'
+import { exampleCertificatePem, exampleChallengeSecret, exampleIds, exampleToken } from '../../api/kernel/examples.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { ScepChallenge } from '../../storage/rows/scep-challenge.ts'
 import { VerificationToken } from '../../storage/rows/verification-token.ts'
+import { hashOfChallenge } from '../../storage/scep-challenges.ts'
 import { hashOfToken } from '../../storage/verification-tokens.ts'
 import type { ApiCaller } from '../support/api.ts'
-import { startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
+import { givePassword, startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
 import { setSetting } from '../support/issuing.ts'
 import { isRecording, keepAnswers, shownOf, stableOf } from '../support/recorded-examples.ts'
 import { stack } from '../support/stack.ts'
@@ -86,15 +88,34 @@ const switchMailOn = async (): Promise<void> => {
   for (const [name, value] of Object.entries(members)) await setSetting(installation.service, `mail.${name}`, value)
 }
 
+const makePassword = () => givePassword(installation)
+
+/** The example end entity was given the challenge that the documentation shows. */
+const makeChallenge = async (): Promise<void> => {
+  const em = installation.service.em()
+  em.create(ScepChallenge, {
+    hash: hashOfChallenge(exampleChallengeSecret),
+    endEntityId: exampleIds.EndEntity,
+    policyId: exampleIds.Policy,
+    expiresDate: new Date(Date.now() + 86_400_000),
+  })
+  await em.flush()
+}
+
 /** What must have happened before a call makes sense. */
 const before: Readonly<Record<string, () => Promise<unknown>>> = {
   checkEmailConnection: switchMailOn,
   emailCertificate: switchMailOn,
   approveCertRequest: awaitApproval,
   declineCertRequest: awaitApproval,
+  authorizeWithEEidAndPassword: makeChallenge,
+  deleteEndEntityPassword: makePassword,
   findEeByCertBytes: importCertificate,
   getCertificateByFingerprint: importCertificate,
   getCertificateByIssuerDnBinAndSerialNumber: importCertificate,
+  getEndEntityPasswordByEndEntityIdAndPolicyId: makePassword,
+  getEndEntityPasswordsByEndEntityId: makePassword,
+  resetEndEntityPassword: makePassword,
   resendEmailVerificationForCertRequest: async () => {
     await switchMailOn()
     await awaitProof()

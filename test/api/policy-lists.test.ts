@@ -18,7 +18,7 @@ let archived: Policy
 
 const givePassword = async (endEntityId: string, policyId: string): Promise<void> => {
   const em = api.em()
-  em.create(EndEntityPassword, { endEntityId, policyId, sealed: Buffer.from('sealed') })
+  em.create(EndEntityPassword, { endEntityId, policyId, sealed: Buffer.from('sealed'), verifier: 'none' })
   await em.flush()
 }
 

@@ -85,3 +85,16 @@ export const lifecycleKinds = [
   'CERTIFICATE_REVOKED',
   'CERTIFICATE_MARKED_AS_REVOKED',
 ] as const satisfies readonly AuditEventType[]
+
+/** The kinds that test/api/audit-kinds-passwords.test.ts tries. */
+export const passwordKinds = [
+  'PASSWORD_CREATED',
+  'PASSWORD_RESET',
+  'PASSWORD_DELETED',
+  'PASSWORD_AUTHENTICATED',
+  'PASSWORD_REJECTED',
+  'PASSWORD_LOCKED',
+  'CHALLENGE_CREATED',
+  'CHALLENGE_SPENT',
+  'CHALLENGE_REJECTED',
+] as const satisfies readonly AuditEventType[]

@@ -33,7 +33,7 @@ export interface Row {
   readonly query?: Readonly<Record<string, string>>
   readonly issued?: 'FINGERPRINT' | 'ISSUER_AND_SERIAL' | 'BYTES'
   /** What must be the case before. */
-  readonly state?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON'
+  readonly state?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON' | 'HAS_PASSWORD'
   /** The request is that of the example certificate. */
   readonly ofCertificate?: true
   /** What is answered to who holds nothing in the realm: as if there were none (contract 1.6). */
@@ -185,6 +185,20 @@ const subjects: readonly Row[] = [
   }),
 ]
 
+const updateEndEntity: Need = { END_ENTITY: ['UPDATE'] }
+const hasPassword = { state: 'HAS_PASSWORD' } as const
+
+const passwords: readonly Row[] = [
+  needing(updateEndEntity, readPolicy)('createNewEndEntityPassword'),
+  needing(updateEndEntity, readPolicy)('createNewEndEntityPassword', { body: { endEntityId, policyId } }),
+  needing(updateEndEntity, readPolicy)('resetEndEntityPassword', hasPassword),
+  needing(updateEndEntity, readPolicy)('deleteEndEntityPassword', hasPassword),
+  needing(readEndEntity)('getEndEntityPasswordByEndEntityIdAndPolicyId', hasPassword),
+  needing(readEndEntity)('getEndEntityPasswordsByEndEntityId', hasPassword),
+  needing(policy('SIGN'))('authorizeWithEEidAndPassword'),
+  needing(updateEndEntity, readPolicy)('createScepChallenge'),
+]
+
 const createUnder = policy('CERTS_CREATE')
 const approving: Need = { CERT_REQUEST: ['APPROVE'], POLICY: ['CERTREQS_APPROVE'] }
 const waits = { state: 'WAITS_FOR_APPROVAL' } as const
@@ -255,6 +269,7 @@ export const matrix: readonly Row[] = [
   ...granting,
   ...realmsAndPolicies,
   ...subjects,
+  ...passwords,
   ...orders,
   ...issued,
 ]

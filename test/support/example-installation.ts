@@ -86,6 +86,7 @@ const makeResources = async (builder: Builder): Promise<void> => {
     certificateProviderConfiguration: '{"templateSignerName":"SERVER"}',
     allowedKeyPairModes: ['SERVER_GEN', 'PKCS10', 'PUBLIC_KEY'],
     certificateImportAllowed: true,
+    scepConfiguration: {},
   }
   await know((await made(admin.post('/api/v1/policies', policy))).id, 'Policy')
   const endEntity = {
@@ -137,6 +138,13 @@ const makeCertificates = async ({ service, admin, know }: Builder): Promise<void
   await know(certificateId ?? '', 'Certificate')
   const theirs = { keyPairMode: 'PKCS10', pkcs10ReqBase64: examplePkcs10 }
   await know((await made(admin.post('/api/v1/cert-requests', { ...request, ...theirs }))).id, 'CertRequest')
+}
+
+/** Gives the example end entity a password for the example policy, unless it has one. */
+export const givePassword = async ({ admin }: Pick<Builder, 'admin'>): Promise<void> => {
+  const named = { endEntityId: exampleIds.EndEntity, policyId: exampleIds.Policy }
+  const { status } = await admin.post('/api/v1/end-entity-passwords', named)
+  if (![201, 409].includes(status)) throw new Error(`The password could not be made: ${status}`)
 }
 
 const build = async (service: Service) => {

@@ -18,6 +18,7 @@ const secrets: Readonly<Record<string, string>> = {
   pemPrivateKey: '-----BEGIN PRIVATE KEY-----\nMIGHAgEA…\n-----END PRIVATE KEY-----\n',
   keystore: 'MIIE…',
   password: '…',
+  challenge: 'b2f3d6a4-8c1e-4e57-8f0b-6f2f1f1a9d44:…',
 }
 
 const mapMembers = (value: unknown, change: (name: string, member: unknown) => unknown, name = ''): unknown => {

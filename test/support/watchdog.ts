@@ -37,7 +37,7 @@ const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
 const small = `approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
-  checkEmailConnection deleteConfiguration downloadCaChainForPolicy downloadCertificate downloadCertificateChain
+  authorizeWithEEidAndPassword checkEmailConnection createScepChallenge deleteConfiguration deleteEndEntityPassword downloadCaChainForPolicy downloadCertificate downloadCertificateChain
   downloadCertificatePrivateKey downloadCrl emailCertificate explainPermission getCertificateStatisticsForRealm
   getConfiguration getLatestAuditEvents getMailingList resendEmailVerificationForCertRequest revokeCertificate
   verifyCertificateRequestByEmail
@@ -48,9 +48,9 @@ const small = `approveCertRequest checkCertificateProviderConnection createCerti
   getCryptoAlgorithmValues getEcNamedCurvesValues getEdDSANamedCurvesValues getEndEntity
   getEndEntityByRealmIdAndExternalId getEndEntityPermissionsValues getEndEntityPropertiesValues getEntitiesEnumValues
   getEntityStrategyEnumValues getGlobalPermissionsValues getKeyPairModeValues getMscaTemplatesByCertificateProviderId
-  getOrder getPolicy getPolicyPermissionsValues getRealm getRealmPermissionsValues getRevocationReasonValues
+  getEndEntityPasswordByEndEntityIdAndPolicyId getOrder getPolicy getPolicyPermissionsValues getRealm getRealmPermissionsValues getRevocationReasonValues
   getRsaKeySizeValues getTemplateSignersByCertificateProviderId getUserPermissions getValidForValues orderCertificate
-  retrieveCertificateP12 setEndEntityAlias updateGlobalPermissions updateRealm`.split(/\s+/)
+  resetEndEntityPassword retrieveCertificateP12 setEndEntityAlias updateGlobalPermissions updateRealm`.split(/\s+/)
 
 /** The largest input by operation. */
 export const largest: Readonly<Record<string, Largest>> = {
@@ -63,6 +63,7 @@ export const largest: Readonly<Record<string, Largest>> = {
   createMultipleCertRequest: { body: { endEntityIds: [exampleIds.EndEntity, ...ids(9999)] } },
   createMultipleCertificates: { body: [...ids(999), exampleIds.CertRequest] },
   createNewEndEntity: { body: names },
+  createNewEndEntityPassword: { body: { endEntityIds: [exampleIds.EndEntity, ...ids(9999)] } },
   createNewMailingList: { body: { emails: times(1000, index => `somebody-${index}@example.org`) } },
   createNewPolicy: { body: { endEntityRules: rules, certificateProviderConfiguration: `${' '.repeat(90_000)}{}` } },
   createPkcs10Request: { body: { subject: { ...names, country: 'DE' } } },
@@ -77,6 +78,7 @@ export const largest: Readonly<Record<string, Largest>> = {
   getCertRequestByPkcs10AndEndEntity: { body: { pkcs10ReqBase64: octets } },
   getCertificateByIssuerDnBinAndSerialNumber: { body: { issuerDnBin: octets } },
   getCertificatesByRealmId: page,
+  getEndEntityPasswordsByEndEntityId: page,
   getMostRecentPendingCertificates: { query: { size: '1000' } },
   getOrderItems: { query: { size: '1000' } },
   getPoliciesByCertificateProviderId: page,

@@ -12,7 +12,7 @@ import { readPage, sortableBy } from '../paging.ts'
 import { perform, type Running } from '../perform.ts'
 import { parametersIn } from '../query.ts'
 import { rateLimits } from '../rate-limit.ts'
-import { workPool } from '../work-pool.ts'
+import { defaultPasswordBounds, workPool } from '../work-pool.ts'
 import { readBody } from './body.ts'
 import type { State } from './state.ts'
 
@@ -44,6 +44,7 @@ const shapeReader = (operation: Operation) => {
 export const limitsOf = ({ limits = {} }: Dependencies) => ({
   consume: rateLimits(limits.rates),
   keyWork: workPool(limits.keyWork),
+  passwordWork: workPool(limits.passwordWork ?? defaultPasswordBounds),
 })
 
 /** What handlers run with. */
@@ -55,7 +56,7 @@ export interface Handling extends Running {
 export const handlerOf = (operationId: string, operation: Operation, deps: Handling): Middleware<State> => {
   const shape = shapeReader(operation)
   const { cost } = operation
-  const { consume, keyWork } = deps.limiting
+  const { consume, keyWork, passwordWork } = deps.limiting
   return async ctx => {
     ctx.state.operationId = operationId
     ctx.state.operation = operation
@@ -64,7 +65,12 @@ export const handlerOf = (operationId: string, operation: Operation, deps: Handl
     const caller = principal?.id ?? networkOf(ctx.ip)
     if (cost) await consume(cost, caller)
     const headers: Record<string, string> = {}
-    const input = { ...(await shape(ctx)), principal, headers }
+    const input = {
+      ...(await shape(ctx)),
+      principal,
+      headers,
+      hashInLine: <T>(work: () => Promise<T>) => passwordWork(caller, work),
+    }
     const run = () => perform(operation, input, deps)
     const value = await (cost === 'KEYS' ? keyWork(caller, run) : run())
     ctx.set(headers)

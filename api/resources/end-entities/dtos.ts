@@ -1,5 +1,6 @@
 // The types of end entities (contract 6.6).
 import { z } from 'zod'
+import { challengeMinutes } from '../../../domain/password-rules.ts'
 import {
   ArchiveInfo,
   Base64,
@@ -7,6 +8,7 @@ import {
   dto,
   exactlyOne,
   idsOf,
+  Int,
   listOf,
   Long,
   maybe,
@@ -16,6 +18,7 @@ import {
   pageDto,
   sameAs,
   Text,
+  Timestamp,
   Uuid,
   Version,
   withDefault,
@@ -68,6 +71,20 @@ export const EndEntitiesCsvDto = exactlyOne('EndEntitiesCsvDto', ['csv', 'csvBas
   csv: maybe(Table()),
   csvBase64: maybe(Base64),
   policyId: maybe(Uuid),
+})
+
+/** The policy that a challenge is for, and how long it serves. */
+export const CreateScepChallengeRequestDto = dto('CreateScepChallengeRequestDto', {
+  policyId: Uuid,
+  validMinutes: maybe(Int(...challengeMinutes)),
+})
+
+/** A one-time challenge: told here and nowhere else. */
+export const ScepChallengeDto = dto('ScepChallengeDto', {
+  challenge: z.string(),
+  endEntityId: Uuid,
+  policyId: Uuid,
+  expiresDate: Timestamp,
 })
 
 /** The end entities that a table made, and the rows that are at fault. */
