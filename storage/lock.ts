@@ -25,6 +25,8 @@ const seeds = {
   ACTIVE_CERTIFICATE: 12,
   /** The key is a CA: one transaction at a time makes its next CRL. */
   CRL: 13,
+  /** The key is a policy: one transaction at a time makes its next signer. */
+  POLICY_SIGNER: 22,
 } as const
 
 /** Waits for the advisory lock with this name. */
