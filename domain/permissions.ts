@@ -104,6 +104,8 @@ export const rights = {
   DOWNLOAD_KEY: [readCertificate, [creator, onCertificate('DOWNLOAD_PRIVATE_KEY')]],
   /** The place of an order has its creator, that of a single one also its request. */
   READ_ORDER: [[creator, ...readRequest]],
+  /** Putting the signers of a policy to use. */
+  SIGN: [[onPolicy('SIGN')]],
   READ_USER: [[globally('USERS_READ'), self]],
   /** Asking what somebody may do, and why. */
   EXPLAIN_PERMISSION: [[self]],

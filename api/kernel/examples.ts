@@ -50,6 +50,23 @@ export const exampleCertificate = {
   issuerDnBin: 'MBcxFTATBgNVBAMMDEVsc2V3aGVyZSBDQQ==',
 } as const
 
+/** That PKCS#10 request in a CMS envelope for the SCEP signer of the example policy. */
+export const exampleEnvelope =
+  'MIICfAYJKoZIhvcNAQcDoIICbTCCAmkCAQIxggEwMIIBLAIBAoAU4Lzud92K8x2G0oDDUgcDrWF00OowDQYJKoZIhvcNAQEBBQAEggEAbR+sRcQa' +
+  '/D+mhvbwso8sOmG/6B5bWR62IIvRlcDzNsDpD5bCn+6Y8RDTL2w0zZjNL3Amu0ZIGtU0lqw1uwpyoeC2PcpsJqWqP8VCwL06AQT5m9YUbi6qfneA' +
+  'sPG0VaRsZ2mf96MceeVSoom97Yuv8sX8NupxkJJimaRkLOeG5XcSxUx45H83i4DgVgF8liB5qSYTVZx6OiUIYUveox+TjuwcMJLDKVCxr6HB7+Ot' +
+  'yftYU90FydhWyQw4yXsrE27XhZBR3pjLuPzcv6jWOeV0hiJjC/A/SDnQ3cbphjGMBZzjQryCM2bd8Xji+eOoDYF7QITiWxvom4OX9AGvlV3LjDCC' +
+  'AS4GCSqGSIb3DQEHATAdBglghkgBZQMEAQIEEFUgxvObTXCy7+DPJ+lk/vmAggEAxk3RIbp6m+z2tfNUGgxwt1BIkcpEfBFaI+tjZ2p9yGqJDVi4' +
+  'BT+RM6LmfeHiuhRRoQCqFICKqVG6MkaltdT+ONddiZifiJLCa7no6BLbDIkL8/T7ukCYzdKbTM06GBNo8rHNA+yccyfuQHKiltXrrDFtH3yHsLGq' +
+  'Zewt7Ijo1rESY9g9QL7gj3g14jCrqzxPblin9GXjNJ4Fcw9kxOYrKHFXDE6tSd0rXGS+74U+Bj3HAESPRB2N+YTiwWoNWngyBYv84fiN3unVf79U' +
+  'Hi2/pvLN4MbQKaxvqSZ5WWfol/oZ9z2dgGlrbwh5RpzDjlWbZAbYbm4AfNMvVUsoSHNwwA=='
+
+/** The signed attributes of a SCEP reply that tells PENDING. */
+export const exampleScepAttributes =
+  'MYHNMBEGCmCGSAGG+EUBCQIxAxMBMzARBgpghkgBhvhFAQkDMQMTATMwFgYKYIZIAYb4RQEJBzEIEwY4ZjNiMmMwGAYJKoZIhvcNAQkDMQsGCSqG' +
+  'SIb3DQEHATAgBgpghkgBhvhFAQkFMRIEEAABAgMEBQYHCAkKCwwNDg8wIAYKYIZIAYb4RQEJBjESBBAQERITFBUWFxgZGhscHR4fMC8GCSqGSIb3' +
+  'DQEJBDEiBCDjsMRCmPwcFJr79MiZb7kkJ65B5GSbk0yklZkbeFK4VQ=='
+
 /** A call as an operation's example tells it: path parameters, query parameters and body. */
 export interface Example {
   readonly params?: Readonly<Record<string, string>>

@@ -9,6 +9,7 @@ import { VerificationToken } from '../../storage/rows/verification-token.ts'
 import { hashOfToken } from '../../storage/verification-tokens.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
+import { enableScep } from '../support/example-signer.ts'
 import { setSetting } from '../support/issuing.ts'
 import { isRecording, keepAnswers, shownOf, stableOf } from '../support/recorded-examples.ts'
 import { stack } from '../support/stack.ts'
@@ -86,12 +87,17 @@ const switchMailOn = async (): Promise<void> => {
   for (const [name, value] of Object.entries(members)) await setSetting(installation.service, `mail.${name}`, value)
 }
 
+const takePartInScep = () => enableScep(installation)
+
 /** What must have happened before a call makes sense. */
 const before: Readonly<Record<string, () => Promise<unknown>>> = {
   checkEmailConnection: switchMailOn,
   emailCertificate: switchMailOn,
   approveCertRequest: awaitApproval,
   declineCertRequest: awaitApproval,
+  decryptData: takePartInScep,
+  getScepConfiguration: takePartInScep,
+  signDataScep: takePartInScep,
   findEeByCertBytes: importCertificate,
   getCertificateByFingerprint: importCertificate,
   getCertificateByIssuerDnBinAndSerialNumber: importCertificate,
