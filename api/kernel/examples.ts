@@ -52,14 +52,14 @@ export const exampleCertificate = {
 
 /** That PKCS#10 request in a CMS envelope for the SCEP signer of the example policy. */
 export const exampleEnvelope =
-  'MIICfAYJKoZIhvcNAQcDoIICbTCCAmkCAQIxggEwMIIBLAIBAoAU4Lzud92K8x2G0oDDUgcDrWF00OowDQYJKoZIhvcNAQEBBQAEggEAbR+sRcQa' +
-  '/D+mhvbwso8sOmG/6B5bWR62IIvRlcDzNsDpD5bCn+6Y8RDTL2w0zZjNL3Amu0ZIGtU0lqw1uwpyoeC2PcpsJqWqP8VCwL06AQT5m9YUbi6qfneA' +
-  'sPG0VaRsZ2mf96MceeVSoom97Yuv8sX8NupxkJJimaRkLOeG5XcSxUx45H83i4DgVgF8liB5qSYTVZx6OiUIYUveox+TjuwcMJLDKVCxr6HB7+Ot' +
-  'yftYU90FydhWyQw4yXsrE27XhZBR3pjLuPzcv6jWOeV0hiJjC/A/SDnQ3cbphjGMBZzjQryCM2bd8Xji+eOoDYF7QITiWxvom4OX9AGvlV3LjDCC' +
-  'AS4GCSqGSIb3DQEHATAdBglghkgBZQMEAQIEEFUgxvObTXCy7+DPJ+lk/vmAggEAxk3RIbp6m+z2tfNUGgxwt1BIkcpEfBFaI+tjZ2p9yGqJDVi4' +
-  'BT+RM6LmfeHiuhRRoQCqFICKqVG6MkaltdT+ONddiZifiJLCa7no6BLbDIkL8/T7ukCYzdKbTM06GBNo8rHNA+yccyfuQHKiltXrrDFtH3yHsLGq' +
-  'Zewt7Ijo1rESY9g9QL7gj3g14jCrqzxPblin9GXjNJ4Fcw9kxOYrKHFXDE6tSd0rXGS+74U+Bj3HAESPRB2N+YTiwWoNWngyBYv84fiN3unVf79U' +
-  'Hi2/pvLN4MbQKaxvqSZ5WWfol/oZ9z2dgGlrbwh5RpzDjlWbZAbYbm4AfNMvVUsoSHNwwA=='
+  'MIICfAYJKoZIhvcNAQcDoIICbTCCAmkCAQIxggEwMIIBLAIBAoAUcqNql43wjxywiMASqbmYJbjKYAAwDQYJKoZIhvcNAQEBBQAEggEAXgPmx2AP' +
+  'rsiuXI0JSLgZ3gWHqHBQDMJZAsmRHeTk1X/biV8iE5N9BoPze0+IB0Hje2gm5Kq4W+dRiUfQfkW7IKbdZqi6Ff8Ixhy/tpme5OuaUBERwd6MYElV' +
+  '7ho+IQ5MHCZdxBh4aDpFtbuJgL1OzC7tBH7tp6SvKQQJEzSyQn7JNl4ZVvD7x5n2YFAotIoPGaHQb+1vBJeinszCAWqJMgwoM5sxykhA7WyfrwCy' +
+  'fupXSGohWeloW06DbXVG9sOxX/lbpj3mPP53yQ8PXxeNUZPwO+eoOn4UfHbUIQ4gXTXFd0nBXLebFBpfc3/+PNJiw6AL0y00s/RNUPT909BN/jCC' +
+  'AS4GCSqGSIb3DQEHATAdBglghkgBZQMEAQIEEG2hZX5vbOmwmBTgb0DnM/eAggEAyMHl1m11p0yUZYOMCuxfd8c9VLcsZwJouHNrQk78ESkrIMqi' +
+  'A4Zt6Dc+FJ4y02BRsUpK0mKdrLdA0m/t7ZLoWY/p2jUqvWYzjP0At9zU0/UOhUfbS2rqPB4dcbiMTfvJPuTI4WBh3SncGCiTVtNMEQKtM0OwsL72' +
+  'xp/FedH08SeK+xT4wVyzz3feNG2lCpgcx1gRcPALQ6gkLkECukkuXZyyEtKLgxgcaHRIlJN/HhUa7puB7w9/6wOSqy3wmJEpKO7RP/vYK/yHC3QA' +
+  'M6yCyNV3+qafi2LOh9LjHzbShnfs0w1JwGVWO/0oGyA4qh5Gxl7DW+mv1+io/QogyGfbnA=='
 
 /** The signed attributes of a SCEP reply that tells PENDING. */
 export const exampleScepAttributes =
