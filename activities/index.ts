@@ -6,6 +6,7 @@ import {
   mailCheckWorkflowId,
   mailWorkflowId,
   providerWorkflowId,
+  signerWorkflowId,
 } from '../workflows/ids.ts'
 import { withBoundary, type RunsOf } from './boundary.ts'
 import { crlActivities, crlRecords } from './crl.ts'
@@ -20,6 +21,7 @@ import { providerChecks, providerPreparations } from './providers.ts'
 import { reconcileActivities } from './reconcile.ts'
 import { revocationActivities, revocationRecords } from './revocation.ts'
 import type { Services } from './services.ts'
+import { signerActivities } from './signers.ts'
 import { verificationActivities } from './verifications.ts'
 
 /** The activities over these services, by group. */
@@ -39,7 +41,12 @@ export const activityGroups = (services: Services) => ({
     ...crlRecords(services),
   },
   /** Making keys, signing and storing. */
-  signing: { ...issueActivities(services), ...revocationActivities(services), ...crlActivities(services) },
+  signing: {
+    ...issueActivities(services),
+    ...revocationActivities(services),
+    ...crlActivities(services),
+    ...signerActivities(services),
+  },
   /** Questions to the outside. */
   probes: { ...providerChecks(services), ...mailChecks(services) },
   /** Sending mails. */
@@ -74,6 +81,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   closeRevocation: ({ revocationId }) => revocationId,
   publishRevocation: ({ revocationId }) => revocationId,
   issueCrl: ({ caId }) => crlWorkflowId(caId),
+  makeSigner: ({ policyId }) => signerWorkflowId(policyId),
   // These act on what the records say, whatever run asks.
   startMissingRuns: null,
   recordExpiries: null,

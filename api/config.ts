@@ -75,6 +75,8 @@ export const ApiConfig = z.object({
   PAYLOAD_KEYS: KeyList,
   /** Master keys that seal secrets in the database, written as above; the first seals. */
   MASTER_KEYS: KeyList,
+  /** Master keys for the keys of CAs, where the worker has some: only for policies that sign with those (docs/security.md). */
+  CA_MASTER_KEYS: z.preprocess(text => text || undefined, KeyList.optional()),
   /** A file of weak keys, one hash a line (docs/weak-keys.md); read when the process starts. */
   WEAK_KEYS_FILE: z.string().optional(),
   /** The identity provider, exactly as its tokens name it. */
@@ -95,6 +97,8 @@ export const ApiConfig = z.object({
   RATE_LIMIT_KEYS: rate(600),
   /** Calls a minute that judge a key or a PKCS#10 request, for each principal. */
   RATE_LIMIT_CHECK: rate(6000),
+  /** Calls a minute that sign or decrypt by a signer, for each principal: a SCEP gateway is one for all of its devices. */
+  RATE_LIMIT_SIGNER: rate(30_000),
   /** Calls a minute that create, issue or download many at once, for each principal. */
   RATE_LIMIT_BATCH: rate(600),
   /** Imports a minute of certificates and of tables, for each principal. */
@@ -125,6 +129,7 @@ export const limitsIn = (config: ApiConfig): Limits => ({
   rates: {
     KEYS: config.RATE_LIMIT_KEYS,
     CHECK: config.RATE_LIMIT_CHECK,
+    SIGNER: config.RATE_LIMIT_SIGNER,
     BATCH: config.RATE_LIMIT_BATCH,
     IMPORT: config.RATE_LIMIT_IMPORT,
     SEARCH: config.RATE_LIMIT_SEARCH,

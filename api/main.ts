@@ -41,7 +41,7 @@ await prepareSchema(orm, {
 
 const metrics = makeMetrics()
 
-const seal = new Seal(config.MASTER_KEYS)
+const seal = new Seal(config.MASTER_KEYS, config.CA_MASTER_KEYS)
 const settings = new Settings(orm.em, { seal, baseUrl: config.BASE_URL })
 const listener = listenToChanges({
   url: config.DATABASE_URL,

@@ -6,9 +6,10 @@ import { Failure } from '../domain/failure.ts'
 import { issuerOf, parseCertificate, type CertificateDescription, type Issuer } from '../pki/certificate/certificate.ts'
 import { keyAlgorithmOf } from '../pki/keys/algorithms.ts'
 import { publicKeyHash } from '../pki/keys/request-key.ts'
-import { caKeyUse, certificateKeyUse } from '../storage/key-uses.ts'
+import { caKeyUse, certificateKeyUse, signerKeyUse } from '../storage/key-uses.ts'
 import { Ca } from '../storage/rows/ca.ts'
 import type { Certificate } from '../storage/rows/certificate.ts'
+import type { PolicySigner } from '../storage/rows/policy-signer.ts'
 import { PrivateKey } from '../storage/rows/private-key.ts'
 import type { Seal, Use } from '../storage/seal.ts'
 
@@ -30,7 +31,8 @@ export const sealPrivateKey = (em: EntityManager, seal: Seal, { pkcs8, use }: { 
   return id
 }
 
-const keyIn = (pkcs8: Buffer): KeyObject => createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
+/** A private key (PKCS#8 DER) as node:crypto works with it. */
+export const keyIn = (pkcs8: Buffer): KeyObject => createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
 
 /** The seal says so already; this holds whatever becomes of the seal. */
 const mustFit = (pkcs8: Buffer, spki: Buffer): void => {
@@ -49,6 +51,18 @@ export const openCertificateKey = async (
   if (!stored) return null
   const spki = parseCertificate(der).publicKeySpki
   const pkcs8 = seal.unseal(stored.sealed, certificateKeyUse(id, publicKeyHash(spki)))
+  mustFit(pkcs8, spki)
+  return pkcs8
+}
+
+/** The private key of a signer that was made for a policy, PKCS#8 DER; the caller wipes it. */
+export const openSignerKey = async (
+  em: EntityManager,
+  seal: Seal,
+  { row, spki }: { readonly row: PolicySigner; readonly spki: Buffer },
+): Promise<Buffer> => {
+  const stored = await em.findOneOrFail(PrivateKey, row.privateKeyId)
+  const pkcs8 = seal.unseal(stored.sealed, signerKeyUse(row, publicKeyHash(spki)))
   mustFit(pkcs8, spki)
   return pkcs8
 }

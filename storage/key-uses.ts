@@ -4,6 +4,7 @@ import type { Ca } from './rows/ca.ts'
 import type { CertificateProvider } from './rows/certificate-provider.ts'
 import type { EndEntityPassword } from './rows/end-entity-password.ts'
 import type { Mail } from './rows/mail.ts'
+import type { PolicySigner } from './rows/policy-signer.ts'
 import type { Use } from './seal.ts'
 
 /** The private key of a certificate; the hash is that of its SubjectPublicKeyInfo. */
@@ -18,6 +19,12 @@ export const caKeyUse = (
   { id, certificateProviderId }: Pick<Ca, 'id' | 'certificateProviderId'>,
   publicKeyHash: string,
 ): Use => ({ purpose: 'CA', owner: `${certificateProviderId ?? 'no provider'}/${id}`, publicKeyHash })
+
+/** The private key of a signer that was made for a policy; the hash is that of its SubjectPublicKeyInfo. */
+export const signerKeyUse = (
+  { policyId, certificateId }: Pick<PolicySigner, 'policyId' | 'certificateId'>,
+  publicKeyHash: string,
+): Use => ({ purpose: 'SIGNER', owner: `${policyId}/${certificateId}`, publicKeyHash })
 
 /** The password of an end entity for a policy. */
 export const passwordUse = ({ endEntityId, policyId }: Pick<EndEntityPassword, 'endEntityId' | 'policyId'>): Use => ({

@@ -27,6 +27,8 @@ const seeds = {
   CRL: 13,
   /** The key is an end entity and a policy: a new challenge ends those before it. */
   SCEP_CHALLENGE: 24,
+  /** The key is a policy: one transaction at a time makes its next signer. */
+  POLICY_SIGNER: 22,
 } as const
 
 /** Waits for the advisory lock with this name. */

@@ -18,6 +18,7 @@ import { Mail, MailGroup } from './rows/mail.ts'
 import { MailingList } from './rows/mailing-list.ts'
 import { PermissionGrant } from './rows/permission-grant.ts'
 import { Policy } from './rows/policy.ts'
+import { PolicySigner } from './rows/policy-signer.ts'
 import { PrivateKey } from './rows/private-key.ts'
 import { Realm } from './rows/realm.ts'
 import { Revocation, RevocationItem } from './rows/revocation.ts'
@@ -45,6 +46,7 @@ const entities = [
   OrderItem,
   PermissionGrant,
   Policy,
+  PolicySigner,
   PrivateKey,
   Realm,
   Revocation,

@@ -9,12 +9,14 @@ import {
   passwordUse,
   providerSecretUse,
   settingSecretUse,
+  signerKeyUse,
 } from './key-uses.ts'
 import { Ca } from './rows/ca.ts'
 import { Certificate } from './rows/certificate.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
 import { Mail } from './rows/mail.ts'
+import { PolicySigner } from './rows/policy-signer.ts'
 import { PrivateKey } from './rows/private-key.ts'
 import { Setting } from './rows/setting.ts'
 import type { Seal, Use } from './seal.ts'
@@ -94,6 +96,23 @@ const certificateKeys: Source = async (em, after) => {
   return { last: rows.at(-1)?.id, found }
 }
 
+const signerKeys: Source = async (em, after) => {
+  const rows = await em.find(PolicySigner, { id: { $gt: after } }, page)
+  const keys = await keysOf(em, rows)
+  const certificates = await em.find(
+    Certificate,
+    { id: { $in: rows.map(({ certificateId }) => certificateId) } },
+    { fields: ['id', 'der'] },
+  )
+  const ders = new Map(certificates.map(({ id, der }) => [id, der]))
+  const found = rows.flatMap((row): Sealed[] => {
+    const sealed = keys.get(row.privateKeyId)
+    const use = () => signerKeyUse(row, certifiedHash(ders.get(row.certificateId) ?? Buffer.alloc(0)))
+    return sealed ? [{ purpose: 'SIGNER', name: `signer ${row.id}`, use, ...keyOf(em, row.privateKeyId, sealed) }] : []
+  })
+  return { last: rows.at(-1)?.id, found }
+}
+
 const passwords: Source = async (em, after) => {
   const rows = await em.find(EndEntityPassword, { id: { $gt: after } }, page)
   const found = rows.map((row): Sealed => ({
@@ -159,7 +178,15 @@ const settingSecrets: Source = async (em, after) => {
 }
 
 /** CAs first: a key that a CA and a certificate both name becomes the CA's, and the certificate's no more. */
-const sources: readonly Source[] = [caKeys, certificateKeys, passwords, providerSecrets, mailTokens, settingSecrets]
+const sources: readonly Source[] = [
+  caKeys,
+  certificateKeys,
+  signerKeys,
+  passwords,
+  providerSecrets,
+  mailTokens,
+  settingSecrets,
+]
 
 const mustFit = (pkcs8: Buffer, use: Use): void => {
   if (!('publicKeyHash' in use)) return

@@ -169,9 +169,16 @@ const parts = (sealed: Buffer) => {
   return { wrapped: sealed.subarray(start, start + wrappedLength), body: sealed.subarray(start + wrappedLength) }
 }
 
+/** What was sealed under a master key that this process does not have. */
+export class MasterKeyMissing extends Error {
+  constructor(id: string) {
+    super(`The master key ${id} is not configured.`)
+  }
+}
+
 const keyNamed = (keys: MasterKeys, id: string): Buffer => {
   const key = keys.get(id)
-  if (!key) throw new Error(`The master key ${id} is not configured.`)
+  if (!key) throw new MasterKeyMissing(id)
   return key
 }
 

@@ -2,6 +2,7 @@
 export { certRequest } from './cert-request.ts'
 export { issueCrl, renewCrls } from './issue-crl.ts'
 export { issueCertificates } from './issue-certificates.ts'
+export { makeSigner } from './make-signer.ts'
 export { orderCertificates } from './order-certificates.ts'
 export { checkProvider, prepareProvider } from './provider.ts'
 export { reconcile } from './reconcile.ts'

@@ -2,10 +2,17 @@
 import type { SearchAttributePair, Workflow, WorkflowResultType } from '@temporalio/common'
 import type { RequestState } from '../domain/lifecycle.ts'
 import type { certRequest } from './cert-request.ts'
-import { certRequestWorkflowId, crlWorkflowId, mailCheckWorkflowId, mailWorkflowId, providerWorkflowId } from './ids.ts'
+import {
+  certRequestWorkflowId,
+  crlWorkflowId,
+  mailCheckWorkflowId,
+  mailWorkflowId,
+  providerWorkflowId,
+  signerWorkflowId,
+} from './ids.ts'
 import type { issueCertificates } from './issue-certificates.ts'
 import type { issueCrl, renewCrls } from './issue-crl.ts'
-import { searchAttributes } from './messages.ts'
+import type { makeSigner } from './make-signer.ts'
 import type { orderCertificates } from './order-certificates.ts'
 import type { checkProvider, prepareProvider } from './provider.ts'
 import type { reconcile } from './reconcile.ts'
@@ -13,6 +20,7 @@ import type { remindOfExpiries } from './remind-of-expiries.ts'
 import type { removeOldRecords } from './remove-old-records.ts'
 import type { recordExpiries } from './record-expiries.ts'
 import type { revokeCertificates } from './revoke-certificates.ts'
+import { attributesOf, type LocatedRequest } from './run-facts.ts'
 import type { checkMailServer, sendMails } from './send-mails.ts'
 
 /** The start of one run. */
@@ -29,47 +37,26 @@ export interface Start<W extends Workflow = Workflow> {
   readonly result?: WorkflowResultType<W>
 }
 
-/** A certificate request as runs of it are found. */
-export interface LocatedRequest {
+/** A policy that a signer is made for. */
+export interface PolicyOfSigner {
   readonly id: string
   readonly realmId: string
-  readonly policyId: string
-  readonly policyName: string
-}
-
-/** So many requests of a run are found by their ids: Temporal takes 2 KB. The record of any request names its run. */
-export const requestsNamed = 40
-
-/** What operators find a run by. */
-interface RunFacts {
-  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'REVOKE' | 'CRL' | 'PROVIDER' | 'MAIL' | 'EXPIRY' | 'RECONCILE'
-  readonly realmId?: string | null | undefined
-  readonly requests?: readonly LocatedRequest[]
-  readonly state?: string | undefined
-}
-
-const attributesOf = ({ kind, realmId, requests = [], state }: RunFacts): SearchAttributePair[] => {
-  const [first] = requests
-  const ids = requests.slice(0, requestsNamed).map(({ id }) => id)
-  const realm = first?.realmId ?? realmId ?? undefined
-  return [
-    ...(realm === undefined ? [] : [{ key: searchAttributes.realmId, value: realm }]),
-    ...(first === undefined ? [] : [{ key: searchAttributes.policyId, value: first.policyId }]),
-    ...(state === undefined ? [] : [{ key: searchAttributes.state, value: state }]),
-    { key: searchAttributes.kind, value: kind },
-    ...(first === undefined ? [] : [{ key: searchAttributes.requestIds, value: ids }]),
-  ]
+  readonly name: string
 }
 
 /** A summary may have 400 octets, sealed. */
 const longestName = 30
 
+const shortName = (name: string): string => {
+  const letters = Array.from(name)
+  return letters.length > longestName ? `${letters.slice(0, longestName).join('')}…` : name
+}
+
 const policyOf = (requests: readonly LocatedRequest[]): string => {
   const names = new Set(requests.map(({ policyName }) => policyName))
   const [name = ''] = names
   if (names.size > 1) return `${names.size} policies`
-  const letters = Array.from(name)
-  return letters.length > longestName ? `policy ${letters.slice(0, longestName).join('')}…` : `policy ${name}`
+  return `policy ${shortName(name)}`
 }
 
 /** One line that tells a run from others: how many requests, of which policy. */
@@ -178,6 +165,15 @@ export const crlRun = (caId: string): Start<typeof issueCrl> => ({
   args: [caId],
   summary: `issue the CRL of CA ${caId}`,
   attributes: attributesOf({ kind: 'CRL' }),
+})
+
+/** The run that makes the next SCEP signer of a policy; operators find it by its realm and policy. */
+export const signerRun = ({ id, realmId, name }: PolicyOfSigner): Start<typeof makeSigner> => ({
+  workflow: 'makeSigner',
+  id: signerWorkflowId(id),
+  args: [id],
+  summary: `make the SCEP signer of policy ${shortName(name)}`,
+  attributes: attributesOf({ kind: 'SIGNER', realmId, policyId: id }),
 })
 
 /** The run of the schedule that starts the lists that are due. */

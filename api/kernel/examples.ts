@@ -53,6 +53,23 @@ export const exampleCertificate = {
   issuerDnBin: 'MBcxFTATBgNVBAMMDEVsc2V3aGVyZSBDQQ==',
 } as const
 
+/** That PKCS#10 request in a CMS envelope for the SCEP signer of the example policy. */
+export const exampleEnvelope =
+  'MIICfAYJKoZIhvcNAQcDoIICbTCCAmkCAQIxggEwMIIBLAIBAoAUcqNql43wjxywiMASqbmYJbjKYAAwDQYJKoZIhvcNAQEBBQAEggEAXgPmx2AP' +
+  'rsiuXI0JSLgZ3gWHqHBQDMJZAsmRHeTk1X/biV8iE5N9BoPze0+IB0Hje2gm5Kq4W+dRiUfQfkW7IKbdZqi6Ff8Ixhy/tpme5OuaUBERwd6MYElV' +
+  '7ho+IQ5MHCZdxBh4aDpFtbuJgL1OzC7tBH7tp6SvKQQJEzSyQn7JNl4ZVvD7x5n2YFAotIoPGaHQb+1vBJeinszCAWqJMgwoM5sxykhA7WyfrwCy' +
+  'fupXSGohWeloW06DbXVG9sOxX/lbpj3mPP53yQ8PXxeNUZPwO+eoOn4UfHbUIQ4gXTXFd0nBXLebFBpfc3/+PNJiw6AL0y00s/RNUPT909BN/jCC' +
+  'AS4GCSqGSIb3DQEHATAdBglghkgBZQMEAQIEEG2hZX5vbOmwmBTgb0DnM/eAggEAyMHl1m11p0yUZYOMCuxfd8c9VLcsZwJouHNrQk78ESkrIMqi' +
+  'A4Zt6Dc+FJ4y02BRsUpK0mKdrLdA0m/t7ZLoWY/p2jUqvWYzjP0At9zU0/UOhUfbS2rqPB4dcbiMTfvJPuTI4WBh3SncGCiTVtNMEQKtM0OwsL72' +
+  'xp/FedH08SeK+xT4wVyzz3feNG2lCpgcx1gRcPALQ6gkLkECukkuXZyyEtKLgxgcaHRIlJN/HhUa7puB7w9/6wOSqy3wmJEpKO7RP/vYK/yHC3QA' +
+  'M6yCyNV3+qafi2LOh9LjHzbShnfs0w1JwGVWO/0oGyA4qh5Gxl7DW+mv1+io/QogyGfbnA=='
+
+/** The signed attributes of a SCEP reply that tells PENDING. */
+export const exampleScepAttributes =
+  'MYHNMBEGCmCGSAGG+EUBCQIxAxMBMzARBgpghkgBhvhFAQkDMQMTATMwFgYKYIZIAYb4RQEJBzEIEwY4ZjNiMmMwGAYJKoZIhvcNAQkDMQsGCSqG' +
+  'SIb3DQEHATAgBgpghkgBhvhFAQkFMRIEEAABAgMEBQYHCAkKCwwNDg8wIAYKYIZIAYb4RQEJBjESBBAQERITFBUWFxgZGhscHR4fMC8GCSqGSIb3' +
+  'DQEJBDEiBCDjsMRCmPwcFJr79MiZb7kkJ65B5GSbk0yklZkbeFK4VQ=='
+
 /** A call as an operation's example tells it: path parameters, query parameters and body. */
 export interface Example {
   readonly params?: Readonly<Record<string, string>>

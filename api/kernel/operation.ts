@@ -18,6 +18,7 @@
 // - `on` is an entity, or a record of sources whose rows the handler gets under the same names:
 //   { policy: from.body(Policy, 'policyId') }; lists: `from.bodyList`; absent or null members: `from.optional(...)`.
 // - `needs`: 'NOTHING' (no token), 'TOKEN' (any caller), a right (on `target`, or global), or a right for each row.
+// - `onlyFor`: the kind of principal that may call it at all, whatever rights others have.
 // - `alsoNeeds`: what depends on more than that is asked in the handler, `await caller.must('READ_POLICY', found.place)`,
 //   and declared: [{ right: 'READ_POLICY', on: 'the policy that is found', entity: Policy }]; undeclared it is refused.
 // - `shows`: the right that decides what a filtered list holds.
@@ -118,6 +119,8 @@ export interface Declaration<T extends Types, A> {
   readonly description?: string
   readonly on?: T['on']
   readonly needs: T['needs']
+  /** The only kind of principal that may call it, beside the rights of `needs`. */
+  readonly onlyFor?: 'API_CLIENT'
   /** What the handler asks beyond `needs`. */
   readonly alsoNeeds?: readonly FurtherNeed[]
   /** The right by which a list is filtered. */
@@ -159,6 +162,7 @@ export interface Operation {
   readonly description?: string | undefined
   readonly on: Readonly<Record<string, Source>>
   readonly needs: 'NOTHING' | 'TOKEN' | Right | Readonly<Record<string, Right>>
+  readonly onlyFor?: 'API_CLIENT' | undefined
   readonly alsoNeeds: readonly FurtherNeed[]
   readonly shows?: Right | undefined
   readonly params: Shape

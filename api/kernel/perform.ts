@@ -63,6 +63,10 @@ const checkState = ({ living }: Operation, rows: Rows, { body }: Input): void =>
     throw new Failure('VERSION_CONFLICT')
 }
 
+const mustBeOfKind = ({ onlyFor }: Operation, { type }: KnownPrincipal): void => {
+  if (onlyFor && type !== onlyFor) throw new Failure('ACCESS_DENIED', 'The operation is for API clients only.')
+}
+
 const loadAll = async (em: Parameters<typeof load>[0], operation: Operation, input: Input): Promise<Rows> => {
   const rows: Record<string, Row | Row[] | undefined> = {}
   for (const [name, source] of Object.entries(operation.on)) rows[name] = await load(em, source, input)
@@ -81,6 +85,7 @@ const authorized = async (em: Parameters<typeof load>[0], operation: Operation, 
   const rows = await loadAll(em, operation, input)
   const caller = await Caller.load(em, principal, { places: every(rows).map(placeOf), declared })
   await demand(operation, caller, rows)
+  mustBeOfKind(operation, principal)
   return { rows, caller }
 }
 

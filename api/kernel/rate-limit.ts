@@ -3,8 +3,11 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { Failure } from '../../domain/failure.ts'
 
-/** What makes a call dear: making keys, judging one, many items, an import, judging by rules, a mail, hashing a password, or that anybody may make it. */
-export const costs = ['KEYS', 'CHECK', 'BATCH', 'IMPORT', 'SEARCH', 'MAIL', 'PASSWORD', 'PUBLIC'] as const
+/**
+ * What makes a call dear: making keys, judging one, using a signer, many items, an import, judging by rules, a mail,
+ * hashing a password, or that anybody may make it.
+ */
+export const costs = ['KEYS', 'CHECK', 'SIGNER', 'BATCH', 'IMPORT', 'SEARCH', 'MAIL', 'PASSWORD', 'PUBLIC'] as const
 
 /** A kind of dear call. */
 export type Cost = (typeof costs)[number]

@@ -96,6 +96,7 @@ const inputs = {
   closeRevocation: { revocationId: `revoke/${id}` },
   publishRevocation: { revocationId: `revoke/${id}` },
   issueCrl: { caId: id },
+  makeSigner: { policyId: id },
 }
 
 test.each(Object.entries(inputs))('%s refuses an input that was made for another run', async (name, input) => {

@@ -133,11 +133,12 @@ const once = (who: string, make: () => Promise<ApiCaller>): Promise<ApiCaller> =
 const newUser = (held: readonly Held[], row: Row) => {
   const of = (on: On): string[] => held.filter(([scope]) => scope === on).map(([, permission]) => permission)
   const scoped = names.filter(on => of(on).length > 0).map(on => [on, { [idOf(on, row)]: of(on) }])
-  return installation.service.user({ GLOBAL: of('GLOBAL'), ...Object.fromEntries(scoped) } as GrantsByScope)
+  const make = row.onlyFor === 'API_CLIENT' ? installation.service.apiClient : installation.service.user
+  return make({ GLOBAL: of('GLOBAL'), ...Object.fromEntries(scoped) } as GrantsByScope)
 }
 
 const holding = (held: readonly Held[], row: Row): Promise<ApiCaller> =>
-  once(JSON.stringify([held, row.ofCertificate]), () => newUser(held, row))
+  once(JSON.stringify([held, row.ofCertificate, row.onlyFor]), () => newUser(held, row))
 const nobody = (): Promise<ApiCaller> => once('nobody', () => installation.service.user())
 
 /** REALMS_FULL_READ is FULL_READ on every realm (contract 7.1). */
@@ -292,6 +293,13 @@ describe.each(guarded)('%s', (_, row) => {
     const again = await call(installation.client, row)
     expect(['an API client', again.status, lets(again, row)]).toEqual(['an API client', again.status, true])
   })
+})
+
+test.each(closed.filter(([, { onlyFor }]) => onlyFor))('%s is refused for every user', async (_, row) => {
+  for (const user of [installation.admin, await newUser(everyPermission, { ...row, onlyFor: undefined })]) {
+    const { status, body } = await call(user, row)
+    expect([status, body.apiError]).toEqual([403, 'ACCESS_DENIED'])
+  }
 })
 
 const personal = guarded.flatMap(([name, row]) =>

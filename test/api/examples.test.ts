@@ -11,6 +11,7 @@ import { hashOfChallenge } from '../../storage/scep-challenges.ts'
 import { hashOfToken } from '../../storage/verification-tokens.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { givePassword, startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
+import { enableScep } from '../support/example-signer.ts'
 import { setSetting } from '../support/issuing.ts'
 import { isRecording, keepAnswers, shownOf, stableOf } from '../support/recorded-examples.ts'
 import { stack } from '../support/stack.ts'
@@ -101,6 +102,7 @@ const makeChallenge = async (): Promise<void> => {
   })
   await em.flush()
 }
+const takePartInScep = () => enableScep(installation)
 
 /** What must have happened before a call makes sense. */
 const before: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -110,6 +112,9 @@ const before: Readonly<Record<string, () => Promise<unknown>>> = {
   declineCertRequest: awaitApproval,
   authorizeWithEEidAndPassword: makeChallenge,
   deleteEndEntityPassword: makePassword,
+  decryptData: takePartInScep,
+  getScepConfiguration: takePartInScep,
+  signDataScep: takePartInScep,
   findEeByCertBytes: importCertificate,
   getCertificateByFingerprint: importCertificate,
   getCertificateByIssuerDnBinAndSerialNumber: importCertificate,

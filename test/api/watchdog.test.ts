@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { operations } from '../../api/app.ts'
 import { startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
+import { enableScep } from '../support/example-signer.ts'
 import { asReference, longestStretch, stretches, unitNow } from '../support/stretches.ts'
 import { callsTo, largest } from '../support/watchdog.ts'
 import type { Order, Report } from '../support/watchdog-caller.ts'
@@ -16,6 +17,7 @@ const limitMs = 250
 let installation: ExampleInstallation
 let caller: Worker
 let token: string
+let clientToken: string
 let unit: number
 const longest: { ms: number; what: string }[] = []
 
@@ -35,7 +37,8 @@ interface Asked {
 
 /** Has a call made and answers how long it kept this thread; every answer is judged, not only that of the best measurement. */
 const callMeasured = async ({ operation, index, what }: Asked, beside = () => {}): Promise<number> => {
-  const order: Order = { operation, index, token, url: installation.service.url }
+  const bearer = operations[operation]?.onlyFor === 'API_CLIENT' ? clientToken : token
+  const order: Order = { operation, index, token: bearer, url: installation.service.url }
   await answerOf<'ready'>(order)
   const stop = stretches()
   setImmediate(beside)
@@ -56,6 +59,8 @@ const expectServed = async (asked: Asked): Promise<void> => {
 beforeAll(async () => {
   installation = await startExampleInstallation()
   token = await installation.service.issuer.token({ claims: { sub: installation.admin.subject } })
+  await enableScep(installation)
+  clientToken = await installation.service.issuer.clientToken(installation.client.clientId)
   caller = new Worker(new URL('../support/watchdog-caller.ts', import.meta.url))
   unit = unitNow()
 }, 120_000)

@@ -13,6 +13,7 @@ import {
   passwordUse,
   providerSecretUse,
   settingSecretUse,
+  signerKeyUse,
 } from '../../storage/key-uses.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { Ca } from '../../storage/rows/ca.ts'
@@ -20,6 +21,7 @@ import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { EndEntityPassword } from '../../storage/rows/end-entity-password.ts'
 import { Mail, MailGroup } from '../../storage/rows/mail.ts'
+import { PolicySigner } from '../../storage/rows/policy-signer.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import { rewrapKeys } from '../../storage/rewrap.ts'
@@ -184,6 +186,20 @@ test('a certificate that names the key of another, or is that of a CA, is refuse
     ].toSorted(),
   )
   expect(await Promise.all(keys.map(sealedOf))).toEqual(sealed)
+})
+
+test('the key of a signer that was made for a policy is wrapped for it', async () => {
+  const [certificateId, keyId] = [randomUUID(), randomUUID()]
+  const { policy } = await makeLeafRow(certificateId, await keyRow(asBefore(leaf)))
+  await orm.em.fork().nativeUpdate(Certificate, { id: certificateId }, { privateKeyId: null })
+  const use = signerKeyUse({ policyId: policy.id, certificateId }, publicKeyHash(leaf.certificate.publicKeySpki))
+  const em = orm.em.fork()
+  em.create(PrivateKey, { id: keyId, sealed: before.seal(leaf.keys.privateKeyPkcs8, use) })
+  await em.flush()
+  em.create(PolicySigner, { policyId: policy.id, certificateId, privateKeyId: keyId })
+  await em.flush()
+  expect(await rewrapKeys(orm.em, both)).toEqual({ wrapped: 1, refused: [] })
+  expect(after.unseal(await sealedOf(keyId), use)).toEqual(leaf.keys.privateKeyPkcs8)
 })
 
 test('a process that was quicker wins, and both end well', async () => {

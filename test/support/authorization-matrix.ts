@@ -38,6 +38,8 @@ export interface Row {
   readonly ofCertificate?: true
   /** What is answered to who holds nothing in the realm: as if there were none (contract 1.6). */
   readonly unknown?: string
+  /** Others than this kind of principal are refused, whatever they hold. */
+  readonly onlyFor?: 'API_CLIENT' | undefined
   /** The status for whom it is allowed; that of the operation unless stated. */
   readonly status?: number
 }
@@ -263,6 +265,14 @@ const issued: readonly Row[] = [
   needing(realm('FULL_READ'))('getCertificateStatisticsForRealm'),
 ]
 
+const signing: readonly Row[] = [
+  // The example policy does not take part in SCEP.
+  needing(policy('SIGN'))('decryptData', { status: 422 }),
+  needing(policy('SIGN'))('signDataScep', { status: 422 }),
+  needing(policy('SIGN'))('getScepConfiguration', { status: 422 }),
+  needing(policy('SIGN'))('signDataWithCA', { onlyFor: 'API_CLIENT' }),
+]
+
 /** Every call of contract 7.4 that is tried; those of operations that are not mounted wait for them. */
 export const matrix: readonly Row[] = [
   ...administration,
@@ -272,4 +282,5 @@ export const matrix: readonly Row[] = [
   ...passwords,
   ...orders,
   ...issued,
+  ...signing,
 ]

@@ -5,6 +5,7 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
 import { createActivities } from '../../activities/index.ts'
 import { firstStart } from '../../activities/first-start.ts'
 import type { Services } from '../../activities/services.ts'
+import type { Dependencies } from '../../api/kernel/dependencies.ts'
 import { connectTemporal } from '../../api/kernel/temporal.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { createDataConverter } from '../../worker/payload-codec.ts'
@@ -30,18 +31,20 @@ const quiet = (): void => {
 export interface ServiceOptions {
   /** Changes what the activities work with, such as a clock that the test moves. */
   readonly services?: Partial<Services>
+  /** Changes what the API works with. */
+  readonly deps?: Partial<Dependencies>
   /** Without a worker nothing that takes time happens, until `startWorker` is called. */
   readonly withoutWorker?: boolean
 }
 
 /** Starts the service; `stop()` it after the tests. */
-export const startService = async ({ services: own, withoutWorker = false }: ServiceOptions = {}) => {
+export const startService = async ({ services: own, deps, withoutWorker = false }: ServiceOptions = {}) => {
   quiet()
   const taskQueue = `test-${randomUUID()}`
   const dataConverter = createDataConverter(testPayloadKeys)
   const address = stack.temporalAddress()
   const temporal = connectTemporal({ address, namespace, taskQueue, dataConverter })
-  const api = await startApi({ deps: { temporal } })
+  const api = await startApi({ deps: { temporal, ...deps } })
   const connection = await NativeConnection.connect({ address })
   const client = new Client({ connection, namespace, dataConverter })
   const services: Services = {

@@ -49,7 +49,7 @@ const small = `approveCertRequest checkCertificateProviderConnection createCerti
   getEndEntityByRealmIdAndExternalId getEndEntityPermissionsValues getEndEntityPropertiesValues getEntitiesEnumValues
   getEntityStrategyEnumValues getGlobalPermissionsValues getKeyPairModeValues getMscaTemplatesByCertificateProviderId
   getEndEntityPasswordByEndEntityIdAndPolicyId getOrder getPolicy getPolicyPermissionsValues getRealm getRealmPermissionsValues getRevocationReasonValues
-  getRsaKeySizeValues getTemplateSignersByCertificateProviderId getUserPermissions getValidForValues orderCertificate
+  getRsaKeySizeValues getScepConfiguration getTemplateSignersByCertificateProviderId getUserPermissions getValidForValues orderCertificate
   resetEndEntityPassword retrieveCertificateP12 setEndEntityAlias updateGlobalPermissions updateRealm`.split(/\s+/)
 
 /** The largest input by operation. */
@@ -67,6 +67,7 @@ export const largest: Readonly<Record<string, Largest>> = {
   createNewMailingList: { body: { emails: times(1000, index => `somebody-${index}@example.org`) } },
   createNewPolicy: { body: { endEntityRules: rules, certificateProviderConfiguration: `${' '.repeat(90_000)}{}` } },
   createPkcs10Request: { body: { subject: { ...names, country: 'DE' } } },
+  decryptData: { body: { dataBase64: Buffer.alloc(131_072, 0x30).toString('base64') } },
   downloadCertificatesAsZip: { query: { ids: [exampleIds.Certificate, ...ids(999)].join(',') } },
   examinePkcs10Request: { body: { pkcs10ReqBase64: octets } },
   extractEndEntityInfoFromPemEncodedPkcs10: { body: { pkcs10Pem: `${'\r\n'.repeat(50_000)}${examplePkcs10}` } },
@@ -105,6 +106,8 @@ export const largest: Readonly<Record<string, Largest>> = {
   searchEndEntities: { body: { endEntityIds: ids(10_000), simpleSearchTerm: text } },
   searchMailingLists: term,
   searchPolicies: { body: { policyIds: ids(10_000), simpleSearchTerm: text } },
+  signDataScep: { body: { dataBase64: Buffer.alloc(12_288, 0x31).toString('base64') } },
+  signDataWithCA: { body: { dataBase64: Buffer.alloc(1_048_576, 0x30).toString('base64') } },
   updateCertRequestPermissions: sets('certRequestPermissions', 'READ', 'UPDATE', 'APPROVE', 'DELETE'),
   updateCertificatePermissions: sets('certificatePermissions', 'READ', 'REVOKE', 'DOWNLOAD_PRIVATE_KEY', 'DELETE'),
   updateCertificateProvider: { body: { configuration: JSON.stringify({ templates }) } },

@@ -4,14 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import proto from '@temporalio/proto'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import { EncryptionCodec } from '../../worker/payload-codec.ts'
-import {
-  certRequestRun,
-  issueRun,
-  orderRun,
-  startOptions,
-  type LocatedRequest,
-  type Start,
-} from '../../workflows/starts.ts'
+import type { LocatedRequest } from '../../workflows/run-facts.ts'
+import { certRequestRun, issueRun, orderRun, startOptions, type Start } from '../../workflows/starts.ts'
 import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
 import { refusalOf, until } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'

@@ -20,6 +20,7 @@ import {
   orderWorkflowId,
   providerWorkflowId,
   revokeWorkflowId,
+  signerWorkflowId,
 } from '../../workflows/ids.ts'
 import { approve, confirmed, decline, requestsChanged, verifyEmail } from '../../workflows/messages.ts'
 import { historyToText } from './history-json.ts'
@@ -155,6 +156,7 @@ const openRig = (place: Place) =>
     publishRevocation: async () => ({ ...unlisted, unlisted: looks-- }),
     issueCrl: async () => ({ number: 7, entries: 600, nextUpdate: inOneDay(), due: lists-- > 0 }),
     startDueCrls: async () => ({ started: 0 }),
+    makeSigner: async () => undefined,
   })
 /** How many items still wait after each decision, how often a list has yet to follow, and another is due. */
 let [decisions, looks, lists] = [1, 1, 1]
@@ -192,6 +194,7 @@ const recordAll = async (): Promise<void> => {
   await short(rig, 'recordExpiries', { workflowId: 'expiry', args: [] })
   await revocation(rig)
   await short(rig, 'issueCrl', { workflowId: crlWorkflowId(id), args: [id] })
+  await short(rig, 'makeSigner', { workflowId: signerWorkflowId(id), args: [id] })
   await short(rig, 'renewCrls', { workflowId: 'renew-crls', args: [] })
   await rig.stop()
   await place.connection.close()

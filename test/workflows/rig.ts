@@ -39,6 +39,7 @@ const names = [
   'issueCrl',
   'issueDecided',
   'issueOrderItems',
+  'makeSigner',
   'openMails',
   'prepareProvider',
   'publishRevocation',

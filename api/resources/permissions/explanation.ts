@@ -10,7 +10,7 @@ import { operation, type Operation, type Operations } from '../../kernel/operati
 import { optionally } from '../../kernel/query.ts'
 import { judgeCall, type Judged } from './call-verdict.ts'
 import { PermissionExplanationDto } from './explanation-dtos.ts'
-import { reasonOf, type Explained, type Known } from './wording.ts'
+import { isOfOtherKind, reasonOf, type Explained, type Known } from './wording.ts'
 
 /** The scope whose resource a way is held on, where there is one. */
 const scopeOf = (way: Way): Scope | undefined => {
@@ -46,8 +46,11 @@ const furtherNeedOf = (judged: Judged, known: Known) => {
   return { right, on, optional: optional ?? unless !== undefined, ...verdictOf(judged, known) }
 }
 
-const isAllowed = ({ principal, operation: { needs }, verdict }: Explained): boolean | null =>
-  needs === 'NOTHING' || (principal.enabled ? verdict.allowed : false)
+const isAllowed = (explained: Explained): boolean | null => {
+  const { principal, operation, verdict } = explained
+  if (operation.needs === 'NOTHING') return true
+  return principal.enabled && !isOfOtherKind(explained) ? verdict.allowed : false
+}
 
 const answerOf = (explained: Explained) => {
   const { principal, operationId, verdict, known } = explained

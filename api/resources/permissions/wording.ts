@@ -58,11 +58,16 @@ const reachIn = ({ verdict: { reach } }: Explained): string => {
   return counted.length > 0 ? `; the list shows what hangs on ${counted.join(', ')}` : '; the list shows nothing'
 }
 
+/** Whether the operation is for another kind of principal. */
+export const isOfOtherKind = ({ principal, operation }: Explained): boolean =>
+  operation.onlyFor !== undefined && operation.onlyFor !== principal.type
+
 /** The explanation in one sentence. */
 export const reasonOf = (explained: Explained): string => {
   const { principal, operation, operationId, verdict } = explained
   if (operation.needs === 'NOTHING') return `Anybody may call ${operationId}: it needs no token.`
   if (!principal.enabled) return `${principal.name} is disabled: every call with a token is refused.`
+  if (isOfOtherKind(explained)) return `${principal.name} may not call ${operationId}: it is for API clients only.`
   const { target, allowed } = verdict
   const call = target ? `${operationId} on ${wordsOf(target.scope)} ${target.name}` : operationId
   if (allowed === false) return `${principal.name} may not call ${call}: it takes ${missingIn(explained)}.`

@@ -31,6 +31,12 @@ const mustFit = (certificate: Certificate, algorithm: CryptoAlgorithm): void => 
     throw new Failure('INVALID_POLICY_CONFIGURATION', `The signer needs a private ${algorithm} key of the service.`)
 }
 
+/** Devices encrypt to a SCEP signer as well (RFC 8894 2.1.2). */
+const mustDecrypt = ({ keyUsages }: Certificate): void => {
+  if (!keyUsages.includes('digitalSignature') || !keyUsages.includes('keyEncipherment'))
+    throw new Failure('INVALID_POLICY_CONFIGURATION', 'A SCEP signer needs digitalSignature and keyEncipherment.')
+}
+
 /** Who names a signer puts its key to use, as whoever downloads it could. */
 export const signerNeeds = [
   {
@@ -54,5 +60,6 @@ export const mustBeSigners = async (
     if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND')
     if (named[member] !== id) await caller.must('DOWNLOAD_KEY', certificate.place)
     mustFit(certificate, member === 'cmp' ? cmpAlgorithm(given) : 'RSA')
+    if (member === 'scep') mustDecrypt(certificate)
   }
 }

@@ -1,0 +1,110 @@
+// Which key signs and which keys decrypt for a policy's SCEP (contract 10.5), and when the service makes the next one.
+import type { ScepPolicyConfiguration } from './policy-rules.ts'
+
+const dayMs = 86_400_000
+
+/** So long before its end a signer that was made here is replaced. */
+export const renewalMs = 30 * dayMs
+
+/** So long a signer that was replaced goes on decrypting. */
+export const overlapMs = 30 * dayMs
+
+/** A certificate that signs for a policy, as its use is judged. */
+export interface SignerState {
+  readonly certificateId: string
+  /** Made by the service for this policy; else named by it. */
+  readonly made: boolean
+  /** When another took its place. */
+  readonly retiredDate: Date | null
+  readonly issuerCaId: string | null
+  readonly validNotBefore: Date
+  readonly validNotAfter: Date
+  /** Archived, revoked or on hold. */
+  readonly barred: boolean
+}
+
+/** A CA that issues here. */
+export interface IssuingCa {
+  readonly id: string
+  readonly algorithm: string
+  readonly validNotBefore: Date
+  readonly validNotAfter: Date
+  readonly archived: boolean
+}
+
+/** Everything that the choice of a signer hangs on. */
+export interface SignerRecords {
+  /** The CA of the policy's provider, where that has one. */
+  readonly issuing: IssuingCa | null
+  /** The CA that made signers come from: that of the policy where it is LOCAL, else that of the built-in provider. */
+  readonly making: IssuingCa | null
+  /** The one that the policy names, the present one of those made for it, and those replaced not long ago. */
+  readonly signers: readonly SignerState[]
+}
+
+/** What came of it: ids of certificates, or of the CA. */
+export interface SignerChoice {
+  /** Who signs, and whom devices encrypt to. */
+  readonly signing: { readonly ca: string } | SignerState | null
+  /** Made signers that decrypt as well. */
+  readonly former: readonly SignerState[]
+  /** Whether one is to be made: before anything can be signed, or beside it. */
+  readonly due: 'NOW' | 'SOON' | null
+  /** The CA that issues under the policy. */
+  readonly issuingCaId: string | null
+}
+
+interface Period {
+  readonly validNotBefore: Date
+  readonly validNotAfter: Date
+}
+
+const isWithin = ({ validNotBefore, validNotAfter }: Period, now: Date): boolean =>
+  validNotBefore <= now && now <= validNotAfter
+
+const isUsable = (state: SignerState, now: Date): boolean => !state.barred && isWithin(state, now)
+
+/** Whether a CA can issue now. */
+export const isIssuing = (ca: IssuingCa | null, now: Date): boolean => ca !== null && !ca.archived && isWithin(ca, now)
+
+const stillDecrypts = ({ made, barred, retiredDate, validNotAfter }: SignerState, now: Date): boolean => {
+  const end = (retiredDate ?? validNotAfter).getTime() + overlapMs
+  return made && !barred && now.getTime() < end
+}
+
+const isRenewed = (one: SignerState, making: IssuingCa, now: Date): boolean =>
+  one.validNotAfter.getTime() - renewalMs <= now.getTime() && one.validNotAfter < making.validNotAfter
+
+const chooseMade = ({ making, signers }: SignerRecords, now: Date): Pick<SignerChoice, 'signing' | 'due'> => {
+  const present = signers.find(({ made, retiredDate }) => made && retiredDate === null)
+  if (!present || !making || !isUsable(present, now) || present.issuerCaId !== making.id)
+    return { signing: null, due: 'NOW' }
+  return { signing: present, due: isRenewed(present, making, now) ? 'SOON' : null }
+}
+
+const chooseCa = ({ issuing }: SignerRecords, now: Date): SignerChoice['signing'] =>
+  issuing && isIssuing(issuing, now) && issuing.algorithm === 'RSA' ? { ca: issuing.id } : null
+
+const chooseNamed = ({ signers }: SignerRecords, id: string, now: Date): SignerChoice['signing'] =>
+  signers.find(one => one.certificateId === id && isUsable(one, now)) ?? null
+
+const chooseSigning = (
+  { signerMode, signerCertificateId }: ScepPolicyConfiguration,
+  records: SignerRecords,
+  now: Date,
+): Pick<SignerChoice, 'signing' | 'due'> => {
+  if (signerMode === 'CA') return { signing: chooseCa(records, now), due: null }
+  if (signerCertificateId) return { signing: chooseNamed(records, signerCertificateId, now), due: null }
+  return chooseMade(records, now)
+}
+
+/** Chooses the signers of a policy that takes part in SCEP. */
+export const chooseSigners = (
+  configuration: ScepPolicyConfiguration,
+  records: SignerRecords,
+  now: Date,
+): SignerChoice => {
+  const { signing, due } = chooseSigning(configuration, records, now)
+  const former = records.signers.filter(one => one !== signing && stillDecrypts(one, now))
+  return { signing, due, former, issuingCaId: records.issuing?.id ?? null }
+}

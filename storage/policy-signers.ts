@@ -1,0 +1,87 @@
+// What the records say about the signers of a policy (contract 10.5): read with every use of one, in one statement.
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { overlapMs, type IssuingCa, type SignerRecords, type SignerState } from '../domain/signer-rules.ts'
+import { EndEntity } from './rows/end-entity.ts'
+import type { Policy } from './rows/policy.ts'
+import { PolicySigner } from './rows/policy-signer.ts'
+
+type Json = Readonly<Record<string, string | boolean | null>>
+
+interface Row {
+  readonly issuing: Json | null
+  readonly making: Json | null
+  readonly signers: readonly Json[]
+}
+
+const date = (value: unknown): Date => new Date(String(value))
+
+const caOf = (json: Json | null): IssuingCa | null =>
+  json && {
+    id: String(json['id']),
+    algorithm: String(json['algorithm']),
+    validNotBefore: date(json['notBefore']),
+    validNotAfter: date(json['notAfter']),
+    archived: json['archived'] === true,
+  }
+
+const stateOf = (json: Json): SignerState => ({
+  certificateId: String(json['certificateId']),
+  made: json['made'] === true,
+  retiredDate: json['retiredDate'] === null ? null : date(json['retiredDate']),
+  issuerCaId: json['issuerCaId'] as string | null,
+  validNotBefore: date(json['notBefore']),
+  validNotAfter: date(json['notAfter']),
+  barred: json['barred'] === true,
+})
+
+const caJson = `json_build_object('id', ca.id, 'algorithm', ca.public_key_algorithm, 'notBefore', ca.valid_not_before,
+  'notAfter', ca.valid_not_after, 'archived', ca.archived)`
+
+/** Reads what the choice of a policy's signer hangs on. */
+export const findSignerRecords = async (
+  em: EntityManager,
+  { id, certificateProviderId, scepConfiguration }: Policy,
+  now: Date,
+): Promise<SignerRecords> => {
+  const [row] = await em.execute<Row[]>(
+    `select
+       (select ${caJson} from certificate_provider p join ca on ca.id = p.issuing_ca_id where p.id = ?) as issuing,
+       (select ${caJson} from certificate_provider p join ca on ca.id = p.issuing_ca_id
+         where p.certificate_provider_type = 'LOCAL' and (p.id = ? or p.system_provider)
+         order by p.id = ? desc limit 1) as making,
+       (select coalesce(json_agg(json_build_object('certificateId', c.id, 'made', s.id is not null,
+            'retiredDate', s.retired_date, 'issuerCaId', c.issuer_ca_id, 'notBefore', c.valid_not_before,
+            'notAfter', c.valid_not_after, 'barred', c.archived or c.revocation_date is not null)
+            order by s.retired_date desc nulls first), '[]')
+          from certificate c left join policy_signer s on s.certificate_id = c.id and s.policy_id = ?
+         where c.id in (select certificate_id from policy_signer
+                         where policy_id = ? and (retired_date is null or retired_date > ?)
+                         union all select ?::uuid)) as signers`,
+    [
+      certificateProviderId,
+      certificateProviderId,
+      certificateProviderId,
+      id,
+      id,
+      new Date(now.getTime() - overlapMs),
+      scepConfiguration?.signerCertificateId ?? null,
+    ],
+  )
+  const { issuing = null, making = null, signers = [] } = row ?? {}
+  return { issuing: caOf(issuing), making: caOf(making), signers: signers.map(stateOf) }
+}
+
+/** The end entity that the last made signer of a policy belongs to, unless it is archived. */
+export const findSignerOwner = async (em: EntityManager, policyId: string): Promise<EndEntity | null> => {
+  const [row] = await em.execute<{ id: string }[]>(
+    `select e.id from policy_signer s join certificate c on c.id = s.certificate_id join end_entity e on e.id = c.end_entity_id
+      where s.policy_id = ? and not e.archived order by s.created_date desc limit 1`,
+    [policyId],
+  )
+  return row ? em.findOne(EndEntity, { id: row.id }) : null
+}
+
+/** Takes the present signer of a policy out of use; its key goes on decrypting for some time. */
+export const retireSigner = async (em: EntityManager, policyId: string, now: Date): Promise<void> => {
+  await em.nativeUpdate(PolicySigner, { policyId, retiredDate: null }, { retiredDate: now })
+}

@@ -1,0 +1,94 @@
+// Which key signs and which decrypt for a policy's SCEP, and when the next one is made (contract 10.5).
+import { expect, test } from '@jest/globals'
+import {
+  chooseSigners,
+  type IssuingCa,
+  type SignerChoice,
+  type SignerRecords,
+  type SignerState,
+} from '../../domain/signer-rules.ts'
+
+const day = (count: number): Date => new Date(Date.UTC(2031, 0, 1) + count * 86_400_000)
+const now = day(0)
+
+const ca: IssuingCa = {
+  id: 'ca',
+  algorithm: 'RSA',
+  validNotBefore: day(-10),
+  validNotAfter: day(3000),
+  archived: false,
+}
+const made = (members: Partial<SignerState> = {}): SignerState => ({
+  certificateId: 'present',
+  made: true,
+  retiredDate: null,
+  issuerCaId: 'ca',
+  validNotBefore: day(-100),
+  validNotAfter: day(265),
+  barred: false,
+  ...members,
+})
+const retired = (days: number, members: Partial<SignerState> = {}): SignerState =>
+  made({ certificateId: 'former', retiredDate: day(-days), ...members })
+
+const ra = { enabled: true, signerMode: 'RA' as const }
+const told = ({ signing, former, due }: SignerChoice) => ({
+  signing: signing && ('ca' in signing ? signing.ca : signing.certificateId),
+  former: former.map(({ certificateId }) => certificateId),
+  due,
+})
+const choose = (signers: readonly SignerState[], records: Partial<SignerRecords> = {}, configuration: object = ra) =>
+  told(chooseSigners(configuration as typeof ra, { issuing: ca, making: ca, signers, ...records }, now))
+
+test.each([
+  ['none was made', [], { signing: null, former: [], due: 'NOW' }],
+  ['it is good', [made()], { signing: 'present', former: [], due: null }],
+  ['31 days are left', [made({ validNotAfter: day(31) })], { signing: 'present', former: [], due: null }],
+  ['30 days are left', [made({ validNotAfter: day(30) })], { signing: 'present', former: [], due: 'SOON' }],
+  ['it has expired', [made({ validNotAfter: day(-1) })], { signing: null, former: ['present'], due: 'NOW' }],
+  ['it expired long ago', [made({ validNotAfter: day(-30) })], { signing: null, former: [], due: 'NOW' }],
+  ['it is not valid yet', [made({ validNotBefore: day(1) })], { signing: null, former: ['present'], due: 'NOW' }],
+  ['it is barred', [made({ barred: true })], { signing: null, former: [], due: 'NOW' }],
+  ['another CA issued it', [made({ issuerCaId: 'old' })], { signing: null, former: ['present'], due: 'NOW' }],
+  ['one was replaced', [made(), retired(29)], { signing: 'present', former: ['former'], due: null }],
+  ['one was replaced 30 days ago', [made(), retired(30)], { signing: 'present', former: [], due: null }],
+  ['a replaced one is barred', [made(), retired(1, { barred: true })], { signing: 'present', former: [], due: null }],
+  [
+    'a replaced one has expired',
+    [made(), retired(1, { validNotAfter: day(-1) })],
+    { signing: 'present', former: ['former'], due: null },
+  ],
+])('a made signer, when %s', (_, signers, expected) => {
+  expect(choose(signers)).toEqual(expected)
+})
+
+test('one that ends with its CA is not replaced by another that ends then as well', () => {
+  const making = { ...ca, validNotAfter: day(20) }
+  expect(choose([made({ validNotAfter: day(20) })], { making })).toMatchObject({ signing: 'present', due: null })
+})
+
+const named = (members: Partial<SignerState> = {}): SignerState =>
+  made({ certificateId: 'named', made: false, issuerCaId: 'other', ...members })
+const naming = { ...ra, signerCertificateId: 'named' }
+
+test.each([
+  ['it is good', [named()], { signing: 'named', former: [], due: null }],
+  ['it is barred', [named({ barred: true })], { signing: null, former: [], due: null }],
+  ['it has expired', [named({ validNotAfter: day(-1) })], { signing: null, former: [], due: null }],
+  ['it is gone', [], { signing: null, former: [], due: null }],
+  ['one was made before', [named(), made()], { signing: 'named', former: ['present'], due: null }],
+])('a named signer, when %s', (_, signers, expected) => {
+  expect(choose(signers, {}, naming)).toEqual(expected)
+})
+
+const none = { signing: null, former: [], due: null }
+
+test.each([
+  ['has RSA', ca, { ...none, signing: 'ca' }],
+  ['has EC', { ...ca, algorithm: 'EC' }, none],
+  ['has expired', { ...ca, validNotAfter: day(-1) }, none],
+  ['is archived', { ...ca, archived: true }, none],
+  ['is not made yet', null, none],
+])('the CA itself signs when it %s', (_, issuing, expected) => {
+  expect(choose([], { issuing }, { enabled: true, signerMode: 'CA' })).toEqual(expected)
+})
