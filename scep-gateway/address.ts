@@ -36,5 +36,5 @@ export const messageBytes = (text: string): Buffer | null => {
   const base64 = oneLine.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '')
   const bytes = Buffer.from(base64, 'base64')
   // Node stops silently at what is no Base64.
-  return base64 !== '' && bytes.length === Math.floor((base64.length * 3) / 4) ? bytes : null
+  return bytes.length > 0 && bytes.length === Math.floor((base64.length * 3) / 4) ? bytes : null
 }

@@ -45,7 +45,7 @@ const pkcsReq = async (name: string, of: KeyPair, challengePassword?: string): P
 })
 const enrol = async (connection: Connection, name: string, challenge?: string) =>
   connection.ask(await pkcsReq(name, keys, challenge))
-const url = () => `${gateway.url}/scep`
+const url = () => gateway.scepUrl
 const connected = async (name = nameOf()) => ({ name, connection: await connect(url(), await device(name)) })
 const refusal = ({ status, failInfo, failInfoText }: Awaited<ReturnType<Connection['ask']>>) => [
   status,
@@ -74,7 +74,7 @@ test('scep case 6: without the chain setting the reply holds one certificate', a
   const short = await startGateway(service, scene, { properties: { 'scep.response.include.cachain': 'false' } })
   const name = nameOf()
   const { challenge } = await known(name)
-  const connection = await connect(`${short.url}/scep`, await device(name))
+  const connection = await connect(short.scepUrl, await device(name))
   expect(certificatesIn(await enrol(connection, name, challenge))).toHaveLength(1)
   await short.stop()
 })
@@ -120,7 +120,7 @@ test('scep case 34: a key that the policy does not allow is badAlg, another name
   const own = await startGateway(service, narrow)
   const name = nameOf()
   const { challenge } = await known(name, narrow)
-  const connection = await connect(`${own.url}/scep`, await device(name))
+  const connection = await connect(own.scepUrl, await device(name))
   const curve = await generateKeyPair({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' })
   const [status, failInfo, text] = refusal(await connection.ask(await pkcsReq(name, curve, challenge)))
   expect([status, failInfo]).toEqual(['FAILURE', 'badAlg'])
@@ -136,14 +136,14 @@ describe('scep case 35: a policy with approval', () => {
     const own = await startGateway(service, careful)
     const name = nameOf()
     const { challenge, endEntityId } = await known(name, careful)
-    const connection = await connect(`${own.url}/scep`, await device(name))
+    const connection = await connect(own.scepUrl, await device(name))
     const draft = { ...(await pkcsReq(name, keys, challenge)), transactionId: randomUUID().replaceAll('-', '') }
     const content = connection.signers.at(1) as Buffer
     const poll = (transactionId = draft.transactionId, by = connection) =>
       by.ask({ messageType: 'CertPoll', transactionId, content: pollContent(content, name) })
     const decide = async (verb: string) => {
       const [request] = await service.em().find(CertRequest, { endEntityId })
-      return careful.owner.post(`/api/v1/cert-requests/${request?.id}/${verb}`, {})
+      return careful.owner.patch(`/api/v1/cert-requests/${request?.id}/${verb}`, {})
     }
     return { own, name, endEntityId, connection, draft, poll, decide }
   }
@@ -177,7 +177,7 @@ describe('scep case 35: a policy with approval', () => {
     const { own, name, connection, draft, poll } = await waiting()
     await connection.ask(draft)
     expect(refusal(await poll('f00d')).slice(0, 2)).toEqual(['FAILURE', 'badCertId'])
-    const stranger = await connect(`${own.url}/scep`, await newDevice(name))
+    const stranger = await connect(own.scepUrl, await newDevice(name))
     expect(refusal(await poll(draft.transactionId, stranger)).slice(0, 2)).toEqual(['FAILURE', 'badCertId'])
     await own.stop()
   })
@@ -192,7 +192,7 @@ describe('scep case 36: the same PKCS#10 request again', () => {
     const [first] = certificatesIn(await connection.ask(draft))
     expect(certificatesIn(await connection.ask(draft))[0]).toEqual(first)
     const forgetful = await startGateway(service, scene, { properties: { 'scep.replay-minutes': '0' } })
-    const later = await connect(`${forgetful.url}/scep`, await device(name))
+    const later = await connect(forgetful.scepUrl, await device(name))
     const [second] = certificatesIn(await later.ask(draft))
     const [third] = certificatesIn(await later.ask(draft))
     expect(new Set([first, second, third].map(one => one?.toString('hex'))).size).toBe(3)
@@ -231,7 +231,7 @@ describe('scep case 12: a static password', () => {
     open = await startGateway(service, scene, { properties: { 'scep.static-password': password } })
   })
   afterAll(() => open.stop())
-  const joined = async (name: string) => connect(`${open.url}/scep`, await device(name))
+  const joined = async (name: string) => connect(open.scepUrl, await device(name))
 
   test('is the one way in: it finds or makes the end entity that the request names', async () => {
     const name = nameOf()

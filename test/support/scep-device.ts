@@ -1,6 +1,7 @@
 // Devices that speak SCEP by the client side of our own codec.
 import { createPrivateKey, randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { validity } from '../../domain/validity.ts'
 import {
   issueCertificate,
   generateSerialNumber,
@@ -29,7 +30,7 @@ export const rsaKeys = (keySize: 2048 | 3072 | 4096 = 2048): Promise<KeyPair> =>
 const privateKeyOf = ({ privateKeyPkcs8 }: KeyPair) =>
   createPrivateKey({ key: privateKeyPkcs8, format: 'der', type: 'pkcs8' })
 
-const period = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 86_400_000) }
+const period = validity('ONE_DAY', new Date(), 60)
 
 /** A certificate that a key signs for itself, DER. */
 export const selfSigned = (name: string, keys: KeyPair): Promise<Buffer> => {

@@ -79,6 +79,8 @@ export const startGateway = async (service: Service, scene: Scene, options: Gate
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    /** Where devices of the scene's policy go. */
+    scepUrl: `http://127.0.0.1:${port}/scep/${scene.policyId}`,
     parts,
     /** What it has logged. */
     logged: () => lines.join(''),
