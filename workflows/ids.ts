@@ -22,6 +22,9 @@ export const crlWorkflowId = (caId: string): string => `crl/${caId}`
 export const providerWorkflowId = (verb: 'prepare' | 'check', providerId: string): string =>
   `provider-${verb}/${providerId}`
 
+/** The run that makes, changes or deletes an API client: one at a time. */
+export const apiClientWorkflowId = (apiClientId: string): string => `api-client/${apiClientId}`
+
 /** The run that sends the mails of one event. */
 export const mailWorkflowId = (groupId: string): string => `mail/${groupId}`
 

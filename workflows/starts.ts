@@ -42,13 +42,24 @@ export const requestsNamed = 40
 
 /** What operators find a run by. */
 interface RunFacts {
-  readonly kind: 'CERT_REQUEST' | 'ISSUE' | 'ORDER' | 'REVOKE' | 'CRL' | 'PROVIDER' | 'MAIL' | 'EXPIRY' | 'RECONCILE'
+  readonly kind:
+    | 'API_CLIENT'
+    | 'CERT_REQUEST'
+    | 'ISSUE'
+    | 'ORDER'
+    | 'REVOKE'
+    | 'CRL'
+    | 'PROVIDER'
+    | 'MAIL'
+    | 'EXPIRY'
+    | 'RECONCILE'
   readonly realmId?: string | null | undefined
   readonly requests?: readonly LocatedRequest[]
   readonly state?: string | undefined
 }
 
-const attributesOf = ({ kind, realmId, requests = [], state }: RunFacts): SearchAttributePair[] => {
+/** The search attributes of a run. */
+export const attributesOf = ({ kind, realmId, requests = [], state }: RunFacts): SearchAttributePair[] => {
   const [first] = requests
   const ids = requests.slice(0, requestsNamed).map(({ id }) => id)
   const realm = first?.realmId ?? realmId ?? undefined
