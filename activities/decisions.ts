@@ -13,7 +13,7 @@ import { judgeRight } from '../storage/authorization.ts'
 import { loadGrants } from '../storage/grant.ts'
 import { lockRow } from '../storage/lock.ts'
 import { cancelItem } from '../storage/order-items.ts'
-import { principalById, type KnownPrincipal } from '../storage/principal.ts'
+import { actingPrincipal, type KnownPrincipal } from '../storage/principal.ts'
 import { CertRequest } from '../storage/rows/cert-request.ts'
 import { actAs, actor } from '../storage/rows/stamp.ts'
 import { askedBy, judge, openCases } from '../authority/request-case.ts'
@@ -48,9 +48,7 @@ const allowedPrincipal = async (
   request: CertRequest,
   { action, principal: { id } }: Decision,
 ): Promise<KnownPrincipal> => {
-  const known = id === null ? undefined : await principalById(em, id)
-  if (!known) throw new Failure('ACCESS_DENIED')
-  if (!known.enabled) throw new Failure('PRINCIPAL_DISABLED')
+  const known = await actingPrincipal(em, id)
   const places = [request.place]
   const [verdict] = await judgeRight(em, await loadGrants(em, known.id, places), { right: action, places })
   if (!verdict?.allowed) throw new Failure('ACCESS_DENIED')

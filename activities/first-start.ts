@@ -2,6 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { SettingsKey } from '../domain/settings.ts'
 import { record } from '../storage/audit.ts'
+import { ApiClient } from '../storage/rows/api-client.ts'
 import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import { grant } from '../storage/grant.ts'
 import { takeLock } from '../storage/lock.ts'
@@ -66,7 +67,8 @@ const makePolicies = async (em: EntityManager, realm: Realm, provider: Certifica
 
 const nameAdmins = async (em: EntityManager, admins: FirstAdmins): Promise<void> => {
   for (const facts of admins) {
-    const { id, name } = await findOrCreatePrincipal(em.fork(), facts)
+    const { id, name, type } = await findOrCreatePrincipal(em.fork(), facts)
+    if (type === 'API_CLIENT') await em.nativeUpdate(ApiClient, { id }, { systemClient: true })
     await grant(em, id, { scope: 'GLOBAL', resourceIds: [id], permissions: ['ADMIN'] })
     record(em, { type: 'PERMISSIONS_UPDATED', objectId: id, what: `ADMIN given to ${name}` })
   }

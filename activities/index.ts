@@ -1,6 +1,7 @@
 // All activities, in the groups by which workflows call them: what each group may cost and how often it is tried stands
 // in workflows/activities.ts.
 import {
+  apiClientWorkflowId,
   certRequestWorkflowId,
   crlWorkflowId,
   mailCheckWorkflowId,
@@ -11,6 +12,8 @@ import {
 import { withBoundary, type RunsOf } from './boundary.ts'
 import { crlActivities, crlRecords } from './crl.ts'
 import { decisionActivities } from './decisions.ts'
+import { directoryActivities, directoryRepairs } from './directory/activities.ts'
+import { directoryCommits } from './directory/records.ts'
 import { expiryActivities } from './expiry.ts'
 import { issueActivities } from './issue/activities.ts'
 import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
@@ -51,14 +54,20 @@ export const activityGroups = (services: Services) => ({
   probes: { ...providerChecks(services), ...mailChecks(services) },
   /** Sending mails. */
   mailing: mailActivities(services),
+  /** Writing to the identity provider. */
+  directory: directoryActivities(services),
+  /** Recording what was written there. */
+  commits: directoryCommits(services),
+  /** Undoing it, or ending it. */
+  repairs: directoryRepairs(services),
 })
 
 /** The groups, for the proxies of workflows. */
 export type ActivityGroups = ReturnType<typeof activityGroups>
 
 const allActivities = (services: Services) => {
-  const { records, signing, probes, mailing } = activityGroups(services)
-  return { ...records, ...signing, ...probes, ...mailing }
+  const { records, signing, probes, mailing, directory, commits, repairs } = activityGroups(services)
+  return { ...records, ...signing, ...probes, ...mailing, ...directory, ...commits, ...repairs }
 }
 
 const runs: RunsOf<ReturnType<typeof allActivities>> = {
@@ -82,6 +91,18 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   publishRevocation: ({ revocationId }) => revocationId,
   issueCrl: ({ caId }) => crlWorkflowId(caId),
   makeSigner: ({ policyId }) => signerWorkflowId(policyId),
+  makeDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  changeDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  readDirectorySecret: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  setDirectorySecret: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  closeDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  recordNewClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  recordClientUpdate: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  recordSecretReset: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  recordClientDeletion: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  alignDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  restoreDirectorySecret: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  removeDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
   // These act on what the records say, whatever run asks.
   startMissingRuns: null,
   recordExpiries: null,

@@ -1,5 +1,6 @@
 // What activities work with; wired once in worker/main.ts.
 import type { MikroORM } from '@mikro-orm/postgresql'
+import type { Directory } from './directory/keycloak.ts'
 import type { AuthorityServices } from '../authority/services.ts'
 import type { Start } from '../workflows/starts.ts'
 
@@ -13,4 +14,6 @@ export interface Runs {
 export interface Services extends AuthorityServices {
   readonly orm: MikroORM
   readonly runs: Runs
+  /** The identity provider. */
+  readonly directory: Directory
 }

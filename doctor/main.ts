@@ -10,6 +10,7 @@ import { examine, failed, type Result } from './check.ts'
 import { authorityChecks } from './checks/authorities.ts'
 import { clockChecks } from './checks/clocks.ts'
 import { databaseChecks } from './checks/database.ts'
+import { directoryChecks } from './checks/directory.ts'
 import { identityChecks } from './checks/identity.ts'
 import { keyChecks } from './checks/keys.ts'
 import { mailChecks } from './checks/mail.ts'
@@ -41,6 +42,7 @@ const checksOf = async (config: DoctorConfig) => {
     ...temporalChecks(place),
     ...scheduleChecks(place),
     ...identityChecks(config),
+    ...directoryChecks(config),
     ...mailChecks(new Settings(orm.em)),
     ...authorityChecks(orm),
     ...keyChecks(config, orm, place),
@@ -61,10 +63,11 @@ const passwordIn = (text: string | undefined): string[] => {
   return [password, decodeURIComponent(password)]
 }
 const { DATABASE_URL, MIGRATION_DATABASE_URL, MASTER_KEYS, CA_MASTER_KEYS, PAYLOAD_KEYS } = process.env
+const { DIRECTORY_CLIENT_SECRET = '' } = process.env
 const keys = [MASTER_KEYS, CA_MASTER_KEYS, PAYLOAD_KEYS].flatMap(list =>
   (list ?? '').split(',').map(key => key.slice(key.indexOf(':') + 1).trim()),
 )
-const secrets = [...keys, ...passwordIn(DATABASE_URL), ...passwordIn(MIGRATION_DATABASE_URL)]
+const secrets = [DIRECTORY_CLIENT_SECRET, ...keys, ...passwordIn(DATABASE_URL), ...passwordIn(MIGRATION_DATABASE_URL)]
 
 const results = await diagnose()
 const told = process.argv.includes('--json') ? toldInJson(results) : toldInLines(results)

@@ -1,4 +1,4 @@
-// What the creator of a resource may do with it from the beginning (contract 7.2).
+// What the creator of a resource may do with it from the beginning, and an API client with what it is for (contract 7.2).
 import { PolicyPermission } from './permission-enums.ts'
 import type { scopes, Scope } from './permissions.ts'
 
@@ -13,3 +13,9 @@ export const creatorGrants = {
   CERT_REQUEST: ['READ', 'UPDATE', 'DELETE'],
   CERTIFICATE: ['READ', 'REVOKE'],
 } as const satisfies { readonly [S in Scope]: readonly (keyof (typeof scopes)[S])[] }
+
+/** The permissions that an API client is granted on each of its realms and on its default policy. */
+export const clientGrants = {
+  REALM: ['FULL_READ', 'ENDENTITIES_CREATE'],
+  POLICY: ['READ', 'CERTS_CREATE', 'SIGN'],
+} as const satisfies { readonly [S in 'REALM' | 'POLICY']: readonly (keyof (typeof scopes)[S])[] }

@@ -110,6 +110,15 @@ export const rights = {
   /** Asking what somebody may do, and why. */
   EXPLAIN_PERMISSION: [[self]],
   READ_API_CLIENT: [[globally('APICLIENTS_READ'), self]],
+  LIST_API_CLIENTS: [[globally('APICLIENTS_READ')]],
+  CREATE_API_CLIENT: [[globally('APICLIENTS_CREATE')]],
+  UPDATE_API_CLIENT: [[globally('APICLIENTS_UPDATE')]],
+  RESET_API_CLIENT: [[globally('APICLIENTS_UPDATE'), self]],
+  DELETE_API_CLIENT: [[globally('APICLIENTS_DELETE')]],
+  /** Holding what an API client is granted on its realm (contract 7.2). */
+  SHARE_REALM: [[onRealm('FULL_READ')], [onRealm('ENDENTITIES_CREATE')]],
+  /** Holding what it is granted on its default policy; READ is included in both. */
+  SHARE_POLICY: [[onPolicy('CERTS_CREATE')], [onPolicy('SIGN')]],
 } as const satisfies Record<string, readonly (readonly Way[])[]>
 export type Right = keyof typeof rights
 

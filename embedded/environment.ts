@@ -44,6 +44,10 @@ export interface WorkerEnvironment extends CommonEnvironment {
   /** The subject of the user who gets ADMIN at the first start. */
   readonly START_ADMIN_USER_ID: string
   readonly START_ADMIN_USER_EMAIL: string
+  readonly DIRECTORY_URL: string
+  readonly DIRECTORY_CLIENT_ID: string
+  readonly DIRECTORY_CLIENT_SECRET: string
+  readonly DIRECTORY_AUDIENCE: string
   readonly WORKER_METRICS_ADDRESS: string
 }
 
@@ -64,6 +68,8 @@ export interface Addresses {
   readonly baseUrl: string
   readonly issuer: string
   readonly tokenUrl: string
+  /** The identity provider before `/realms` and `/admin`. */
+  readonly directoryUrl: string
   readonly temporal: string
   readonly temporalUiUrl: string
   readonly scepUrl: string
@@ -75,6 +81,8 @@ export const demoPrincipals = {
   adminClientId: 'certwright-admin',
   clientId: 'certwright-demo',
   scepClientId: 'certwright-scep',
+  /** The worker's own client, which makes API clients. */
+  directoryClientId: 'certwright-directory',
   admin: { username: 'admin', email: 'admin@certwright.test', firstName: 'Ada', lastName: 'Administrator' },
 } as const
 
@@ -132,6 +140,10 @@ export const workerEnvironment = (started: Started): WorkerEnvironment => ({
   START_ADMIN_CLIENT_ID: demoPrincipals.adminClientId,
   START_ADMIN_USER_ID: started.identities.adminUserId,
   START_ADMIN_USER_EMAIL: demoPrincipals.admin.email,
+  DIRECTORY_URL: started.addresses.directoryUrl,
+  DIRECTORY_CLIENT_ID: demoPrincipals.directoryClientId,
+  DIRECTORY_CLIENT_SECRET: started.secrets.directoryClientSecret,
+  DIRECTORY_AUDIENCE: tokenAudience,
   WORKER_METRICS_ADDRESS: `127.0.0.1:${started.config.WORKER_METRICS_PORT}`,
 })
 

@@ -14,6 +14,8 @@ export interface Secrets {
   readonly adminClientSecret: string
   readonly clientSecret: string
   readonly scepClientSecret: string
+  /** Of the client by which the worker makes API clients. */
+  readonly directoryClientSecret: string
   /** In the address at which the Temporal UI decodes payloads. */
   readonly codecKey: string
 }
@@ -30,6 +32,7 @@ const make = (): Secrets => ({
   adminClientSecret: word(),
   clientSecret: word(),
   scepClientSecret: word(),
+  directoryClientSecret: word(),
   codecKey: word(),
 })
 

@@ -24,10 +24,11 @@ export interface Start {
 
 const local = (port: number): string => `http://127.0.0.1:${port}`
 
-const addressesOf = (config: EmbeddedConfig, { issuer, tokenUrl }: IdentityProvider): Addresses => ({
+const addressesOf = (config: EmbeddedConfig, { issuer, tokenUrl, url }: IdentityProvider): Addresses => ({
   baseUrl: local(config.API_PORT),
   issuer,
   tokenUrl,
+  directoryUrl: url,
   temporal: config.TEMPORAL_ADDRESS ?? `127.0.0.1:${config.TEMPORAL_PORT}`,
   temporalUiUrl: local(config.TEMPORAL_UI_PORT),
   scepUrl: `https://127.0.0.1:${config.SCEP_PORT}`,
@@ -87,6 +88,11 @@ const demoIdentities = async ({ store }: IdentityProvider, secrets: Secrets): Pr
   await client(demoPrincipals.adminClientId, secrets.adminClientSecret)
   await client(demoPrincipals.clientId, secrets.clientSecret)
   await client(demoPrincipals.scepClientId, secrets.scepClientSecret)
+  await store.upsertClient({
+    clientId: demoPrincipals.directoryClientId,
+    secret: secrets.directoryClientSecret,
+    managesClients: true,
+  })
   const password = secrets.adminPassword
   const user =
     (await store.findUserByName(demoPrincipals.admin.username)) ??

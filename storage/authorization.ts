@@ -80,6 +80,23 @@ export const canEnter = (realmId: string): RawQueryFragment =>
     Array.from({ length: Object.keys(tables).length + 1 }, () => realmId),
   )
 
+/** Takes all that a principal holds on these realms and on what is in them. */
+export const removeGrantsWithin = async (
+  em: EntityManager,
+  principalId: string,
+  realmIds: readonly string[],
+): Promise<void> => {
+  if (realmIds.length === 0) return
+  const realms = `{${realmIds.join(',')}}`
+  const remove = 'delete from permission_grant g where g.principal_id = ? and g.scope = ? and'
+  await em.execute(`${remove} g.resource_id = any(?::uuid[])`, [principalId, 'REALM', realms])
+  for (const [scope, table] of Object.entries(tables))
+    await em.execute(
+      `${remove} exists (select 1 from ${table} t where t.id = g.resource_id and t.realm_id = any(?::uuid[]))`,
+      [principalId, scope, realms],
+    )
+}
+
 /** A grant with the name of its resource. */
 export interface NamedGrant {
   readonly id: string

@@ -1,5 +1,6 @@
 // What each sealed column is sealed for. Owners are made of the columns that lead to the secret: who changes one of them
 // cannot open it.
+import type { ApiClient } from './rows/api-client.ts'
 import type { Ca } from './rows/ca.ts'
 import type { CertificateProvider } from './rows/certificate-provider.ts'
 import type { EndEntityPassword } from './rows/end-entity-password.ts'
@@ -46,3 +47,9 @@ export const mailTokenUse = ({ id, groupId }: Pick<Mail, 'id' | 'groupId'>): Use
 
 /** The value of a setting that is a SECRET. */
 export const settingSecretUse = (settingsKey: string): Use => ({ purpose: 'SETTING_SECRET', owner: settingsKey })
+
+/** The secret of an API client on its way to the identity provider; it is kept nowhere. */
+export const clientSecretUse = ({ id, providerId }: Pick<ApiClient, 'id' | 'providerId'>): Use => ({
+  purpose: 'CLIENT_SECRET',
+  owner: `${id}/${providerId}`,
+})

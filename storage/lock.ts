@@ -23,6 +23,8 @@ const seeds = {
   ALIAS: 11,
   /** The key is a policy and an end entity: one transaction at a time stores certificates that have to be unique. */
   ACTIVE_CERTIFICATE: 12,
+  /** The key is an API client: what is done to it and what is undone come one after the other. */
+  API_CLIENT: 21,
   /** The key is a CA: one transaction at a time makes its next CRL. */
   CRL: 13,
   /** The key is an end entity and a policy: a new challenge ends those before it. */

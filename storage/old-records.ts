@@ -1,4 +1,4 @@
-// Records that have served: the mails of past events, the tokens of past verifications, and SCEP challenges.
+// Records that have served: the mails of past events, the tokens of past verifications, SCEP challenges, the names of deleted clients.
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 /** So long they stay for whoever asks what became of a mail or a link. */
@@ -7,6 +7,7 @@ const dayMs = 86_400_000
 
 const statements = [
   'delete from mail_group where id = any(array(select id from mail_group where closed_date < ? order by created_date limit ?))',
+  'delete from deleted_client where provider_id = any(array(select provider_id from deleted_client where deleted_date < ? limit ?))',
   'delete from verification_token where hash = any(array(select hash from verification_token where expires_date < ? limit ?))',
   'delete from scep_challenge where hash = any(array(select hash from scep_challenge where expires_date < ? limit ?))',
 ] as const

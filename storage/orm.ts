@@ -11,6 +11,7 @@ import { Certificate } from './rows/certificate.ts'
 import { CertificateOrder, OrderItem } from './rows/certificate-order.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { Crl } from './rows/crl.ts'
+import { DeletedClient } from './rows/deleted-client.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
 import { ExpiryNotice } from './rows/expiry-notice.ts'
@@ -37,6 +38,7 @@ const entities = [
   CertificateOrder,
   CertificateProvider,
   Crl,
+  DeletedClient,
   EndEntity,
   EndEntityPassword,
   ExpiryNotice,

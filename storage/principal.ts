@@ -1,8 +1,10 @@
 // Users and API clients as the caller of an operation: found by what the token says, or made without any grant.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { Failure } from '../domain/failure.ts'
 import { record } from './audit.ts'
 import { takeKeyedLocks } from './lock.ts'
 import { ApiClient } from './rows/api-client.ts'
+import { DeletedClient } from './rows/deleted-client.ts'
 import { User } from './rows/user.ts'
 
 /** What a valid token tells of its subject (contract 1.5). */
@@ -15,7 +17,12 @@ export type TokenFacts =
       readonly lastName?: string | null
       readonly name: string
     }
-  | { readonly kind: 'API_CLIENT'; readonly clientId: string }
+  | {
+      readonly kind: 'API_CLIENT'
+      readonly clientId: string
+      /** When the token was made, where it says so. */
+      readonly issuedDate?: Date
+    }
 
 /** The caller as the records know it. */
 export interface KnownPrincipal {
@@ -42,6 +49,14 @@ export const principalById = async (em: EntityManager, id: string): Promise<Know
   return client ? ofClient(client) : undefined
 }
 
+/** The principal behind this id as one who may still act, else ACCESS_DENIED or PRINCIPAL_DISABLED. */
+export const actingPrincipal = async (em: EntityManager, id: string | null): Promise<KnownPrincipal> => {
+  const known = id === null ? undefined : await principalById(em, id)
+  if (!known) throw new Failure('ACCESS_DENIED')
+  if (!known.enabled) throw new Failure('PRINCIPAL_DISABLED')
+  return known
+}
+
 const findPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<KnownPrincipal | undefined> => {
   if (facts.kind === 'USER') {
     const user = await em.findOne(User, { providerId: facts.subject })
@@ -50,6 +65,30 @@ const findPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<Know
   const client = await em.findOne(ApiClient, { providerId: facts.clientId })
   return client ? ofClient(client) : undefined
 }
+
+/** How far the clock of the identity provider may be ahead of ours (contract 1.5). */
+const toleranceMs = 60_000
+
+/** A token that was made before its client was deleted must not bring it back; one that was made later may. */
+const mustBeLater = async (em: EntityManager, facts: TokenFacts): Promise<void> => {
+  if (facts.kind === 'USER') return
+  const deleted = await em.findOne(DeletedClient, facts.clientId)
+  if (!deleted) return
+  const issued = facts.issuedDate?.getTime() ?? 0
+  if (issued <= deleted.deletedDate.getTime() + toleranceMs)
+    throw new Failure('AUTHENTICATION_FAILED', 'The API client of this token was deleted.')
+}
+
+/** The id of the API client that has a name. */
+export const holderOfName = async (em: EntityManager, name: string): Promise<string | undefined> => {
+  const sql = 'select id from api_client where comparable(name) = comparable(?)'
+  const [row] = await em.execute<{ id: string }[]>(sql, [name])
+  return row?.id
+}
+
+/** The name of an API client that nobody has named: its client id, unless another client has that name. */
+const freeName = async (em: EntityManager, clientId: string): Promise<string> =>
+  (await holderOfName(em, clientId)) === undefined ? clientId : `${clientId.slice(0, 218)} ${crypto.randomUUID()}`
 
 /** Makes the record of an unknown subject unless another call was faster; it holds no grant. */
 const createPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<void> => {
@@ -65,7 +104,7 @@ const createPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<vo
             lastName: facts.lastName ?? null,
             email: facts.email ?? null,
           })
-        : fork.create(ApiClient, { providerId: facts.clientId, name: facts.clientId })
+        : fork.create(ApiClient, { providerId: facts.clientId, name: await freeName(fork, facts.clientId) })
     await fork.flush()
     record(fork, {
       type: 'ENTITY_CREATED',
@@ -79,6 +118,7 @@ const createPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<vo
 export const findOrCreatePrincipal = async (em: EntityManager, facts: TokenFacts): Promise<KnownPrincipal> => {
   const known = await findPrincipal(em, facts)
   if (known) return known
+  await mustBeLater(em, facts)
   await createPrincipal(em.fork(), facts)
   const made = await findPrincipal(em, facts)
   if (!made) throw new Error('The record of a principal vanished right after it was made.')

@@ -23,7 +23,10 @@ export type Use =
       /** SHA-256 of the DER SubjectPublicKeyInfo, hex. */
       readonly publicKeyHash: string
     }
-  | { readonly purpose: 'MAIL_TOKEN' | 'PASSWORD' | 'PROVIDER_SECRET' | 'SETTING_SECRET'; readonly owner: string }
+  | {
+      readonly purpose: 'CLIENT_SECRET' | 'MAIL_TOKEN' | 'PASSWORD' | 'PROVIDER_SECRET' | 'SETTING_SECRET'
+      readonly owner: string
+    }
 
 const encrypt = (key: Buffer, plain: Buffer, bound: string): Buffer => {
   const iv = randomBytes(ivLength)

@@ -31,6 +31,16 @@ export const WorkerConfig = z.object({
   WEAK_KEYS_FILE: z.string().optional(),
   /** The address of the API as its clients see it; the links in certificates begin with it. */
   BASE_URL: z.url().default('http://localhost:8080'),
+  /** The identity provider's address before `/realms` and `/admin`; absent: API clients cannot be written. */
+  DIRECTORY_URL: z.preprocess(text => text || undefined, z.url().optional()),
+  /** Its realm. */
+  DIRECTORY_REALM: z.string().default('certwright'),
+  /** The worker's own client there, whose service account has the role manage-clients of realm-management. */
+  DIRECTORY_CLIENT_ID: z.string().default('certwright-directory'),
+  /** Its secret. */
+  DIRECTORY_CLIENT_SECRET: z.string().optional(),
+  /** The audience that the tokens of new API clients get; empty: none. As OIDC_AUDIENCE of the API. */
+  DIRECTORY_AUDIENCE: z.string().default(''),
   /** Client id at the identity provider that gets ADMIN at first start. */
   START_ADMIN_CLIENT_ID: z.string().optional(),
   /** Subject at the identity provider that gets ADMIN at first start. */

@@ -13,6 +13,7 @@ import { pino, stdSerializers } from 'pino'
 import { z } from 'zod'
 import { createActivities } from '../activities/index.ts'
 import { firstStart, type FirstAdmins } from '../activities/first-start.ts'
+import { openDirectory, type Directory } from '../activities/directory/keycloak.ts'
 import type { Services } from '../activities/services.ts'
 import { addKnownKeys } from '../pki/keys/known-keys.ts'
 import { openStorage } from '../storage/orm.ts'
@@ -59,6 +60,13 @@ const firstAdmins = ({
       ]
     : []),
 ]
+
+const directoryIn = (config: WorkerConfig): Directory => {
+  const { DIRECTORY_URL: url, DIRECTORY_CLIENT_ID: clientId, DIRECTORY_CLIENT_SECRET: clientSecret } = config
+  if (!url || !clientSecret) return openDirectory(undefined)
+  const audience = config.DIRECTORY_AUDIENCE || undefined
+  return openDirectory({ url, realm: config.DIRECTORY_REALM, clientId, clientSecret, audience })
+}
 
 const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const
 
@@ -111,6 +119,7 @@ const start = async () => {
     seal,
     settings,
     runs: createRuns(client, config.TEMPORAL_TASK_QUEUE),
+    directory: directoryIn(config),
     clock,
     baseUrl: config.BASE_URL,
   }

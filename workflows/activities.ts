@@ -27,3 +27,20 @@ export const mailing = proxyActivities<ActivityGroups['mailing']>({
   heartbeatTimeout: '1 minute',
   retry: { ...patient, maximumAttempts: 5 },
 })
+
+/** Writing to the identity provider while somebody waits: what it has not done in this time is undone. */
+export const directory = proxyActivities<ActivityGroups['directory']>({
+  startToCloseTimeout: '10s',
+  scheduleToCloseTimeout: '20s',
+  retry: { initialInterval: '500ms', maximumAttempts: 3 },
+})
+
+/** Recording what the identity provider has done while somebody waits: what was not recorded in this time is undone. */
+export const commits = proxyActivities<ActivityGroups['commits']>({
+  startToCloseTimeout: '5s',
+  scheduleToCloseTimeout: '15s',
+  retry: { ...patient, maximumInterval: '2s' },
+})
+
+/** Undoing at the identity provider what the records do not tell, or ending what they tell: tried until it is done. */
+export const repairs = proxyActivities<ActivityGroups['repairs']>({ startToCloseTimeout: '20s', retry: patient })

@@ -25,6 +25,9 @@ export const signerWorkflowId = (policyId: string): string => `signer/${policyId
 export const providerWorkflowId = (verb: 'prepare' | 'check', providerId: string): string =>
   `provider-${verb}/${providerId}`
 
+/** The run that makes, changes or deletes an API client: one at a time. */
+export const apiClientWorkflowId = (apiClientId: string): string => `api-client/${apiClientId}`
+
 /** The run that sends the mails of one event. */
 export const mailWorkflowId = (groupId: string): string => `mail/${groupId}`
 

@@ -1,4 +1,5 @@
 // Everything that the worker can run.
+export { createApiClient, deleteApiClient, resetApiClientSecret, updateApiClient } from './api-clients.ts'
 export { certRequest } from './cert-request.ts'
 export { issueCrl, renewCrls } from './issue-crl.ts'
 export { issueCertificates } from './issue-certificates.ts'

@@ -16,6 +16,7 @@ const requestsNamed = 40
 /** What operators find a run by. */
 interface RunFacts {
   readonly kind:
+    | 'API_CLIENT'
     | 'CERT_REQUEST'
     | 'ISSUE'
     | 'ORDER'

@@ -77,7 +77,8 @@ const clientFacts = (claims: JWTPayload, account: string): TokenFacts => {
   // Somebody who may choose a user name must not become the API client whose tokens carry the same prefix.
   if (account.toLowerCase() !== `${serviceAccountPrefix}${clientId}`.toLowerCase())
     refuse('The token names two clients.')
-  return { kind: 'API_CLIENT', clientId }
+  const { iat } = claims
+  return { kind: 'API_CLIENT', clientId, ...(typeof iat === 'number' && { issuedDate: new Date(iat * 1000) }) }
 }
 
 /** What the claims of a checked token tell of its subject. */

@@ -6,6 +6,8 @@ import {
   isGrpcDeadlineError,
   type ConnectionOptions,
   WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client'
 import type { DataConverter, UpdateDefinition, Workflow, WorkflowResultType } from '@temporalio/common'
@@ -13,6 +15,9 @@ import { apiErrors, Failure, type ApiError } from '../../domain/failure.ts'
 import { startOptions, type Start } from '../../workflows/starts.ts'
 
 const startPatienceMs = 10_000
+
+/** The seconds that another run with the same id may keep one waiting. */
+const longestOther = 15
 
 /** The answer of a wait whose time was over; the workflow goes on. */
 export const PENDING = 'PENDING'
@@ -79,6 +84,21 @@ export class Temporal {
     return this.wait<WorkflowResultType<W>>(start.id, seconds)
   }
 
+  /**
+   * Starts a run of its own and waits for its result. While another run has its id, that one's end is waited for; with
+   * no end in time the answer is PENDING, and it has not begun.
+   */
+  async runAlone<W extends Workflow>(start: Start<W>, seconds: number): Promise<WorkflowResultType<W> | Pending> {
+    const end = Date.now() + longestOther * 1000
+    for (;;) {
+      const own = await this.#startAlone(start)
+      if (own) return this.#within(seconds, () => own.result() as Promise<WorkflowResultType<W>>)
+      // However the other one ends, it is none of our business.
+      const other = await this.wait(start.id, Math.max(0, end - Date.now()) / 1000).catch(() => null)
+      if (other === PENDING) return PENDING
+    }
+  }
+
   /** Sends an update and starts the workflow for it when none runs. */
   async updateWithStart<R, A extends unknown[]>(
     update: UpdateDefinition<R, A>,
@@ -100,6 +120,19 @@ export class Temporal {
   /** Ends the connection. */
   async close(): Promise<void> {
     await this.#connection.close()
+  }
+
+  /** The new run; undefined while another has its id. */
+  async #startAlone(start: Start): Promise<WorkflowHandle | undefined> {
+    const options = { ...startOptions(start, this.#taskQueue), workflowIdConflictPolicy: 'FAIL' as const }
+    try {
+      return await this.#connection.withDeadline(Date.now() + startPatienceMs, () =>
+        this.#client.workflow.start(start.workflow, options),
+      )
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined
+      throw error
+    }
   }
 
   #optionsOf(start: Start) {

@@ -1,12 +1,14 @@
-// The embedded OpenID Connect provider: the token path of contract 1.5 on the library oidc-provider.
+// The embedded OpenID Connect provider: the token path of contract 1.5 on the library oidc-provider, and the admin API of
+// its clients.
 import { generateKeyPair, randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { type Server, createServer } from 'node:http'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { exportJWK, type JWK } from 'jose'
+import { createLocalJWKSet, exportJWK, type JWK } from 'jose'
 import type { Adapter, AdapterPayload, Configuration, Provider, ResourceServer } from 'oidc-provider'
+import { administer, managementRoles, type AdminApi } from './identity-admin.ts'
 import { type IdentityStore, openIdentityStore } from './identity-store.ts'
 import { OidcProvider } from './oidc-library.ts'
 import { passwordGrant } from './password-grant.ts'
@@ -22,6 +24,8 @@ export interface IdentityProviderSettings {
 export interface IdentityProvider {
   readonly issuer: string
   readonly tokenUrl: string
+  /** The address before `/realms` and `/admin`. */
+  readonly url: string
   readonly store: IdentityStore
   readonly stop: () => Promise<void>
 }
@@ -30,6 +34,7 @@ export interface IdentityProvider {
 export const tokenAudience = 'certwright'
 
 const realmPath = '/auth/realms/certwright'
+const adminPath = '/auth/admin/realms/certwright'
 const protocolPath = '/protocol/openid-connect'
 const resource = 'urn:certwright'
 
@@ -83,10 +88,14 @@ const userClaims = async (store: IdentityStore, id: string) => {
   }
 }
 
-const serviceAccountClaims = async (store: IdentityStore, clientId: string) => ({
-  sub: (await store.findClient(clientId))?.serviceAccountId,
-  preferred_username: `service-account-${clientId.toLowerCase()}`,
-})
+const serviceAccountClaims = async (store: IdentityStore, clientId: string) => {
+  const client = await store.findClient(clientId)
+  return {
+    sub: client?.serviceAccountId,
+    preferred_username: `service-account-${clientId.toLowerCase()}`,
+    ...(client?.managesClients && { resource_access: managementRoles }),
+  }
+}
 
 const configuration = (store: IdentityStore, key: JWK): Configuration => ({
   adapter: adapterFor(store),
@@ -165,6 +174,8 @@ const signingKey = async (file: string): Promise<JWK> => {
   return key
 }
 
+const publicPart = ({ kty, n, e, kid, alg }: JWK): JWK => ({ kty, n, e, kid, alg }) as JWK
+
 const listen = (server: Server, port: number): Promise<void> =>
   new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -172,10 +183,14 @@ const listen = (server: Server, port: number): Promise<void> =>
   })
 
 // The provider sees the part of the path below the realm; `originalUrl` lets it write whole addresses.
-const mounted = (provider: Provider): Server => {
+const mounted = (provider: Provider, api: AdminApi): Server => {
   const answer = provider.callback()
   return createServer((request, response) => {
     const url = request.url ?? ''
+    if (url.startsWith(`${adminPath}/`)) {
+      const path = url.slice(adminPath.length).replace(/\?.*$/, '')
+      return void administer(api, { request, response, path })
+    }
     if (!url.startsWith(`${realmPath}/`)) {
       response.writeHead(404, { 'content-type': 'text/plain' })
       return response.end(`The identity provider answers below ${realmPath}/\n`)
@@ -188,12 +203,16 @@ const mounted = (provider: Provider): Server => {
 /** Starts the identity provider on its own HTTP port. */
 export const startIdentityProvider = async (settings: IdentityProviderSettings): Promise<IdentityProvider> => {
   const store = await openIdentityStore(settings.databaseUrl)
-  const issuer = `http://127.0.0.1:${settings.port}${realmPath}`
-  const server = mounted(makeProvider(issuer, store, await signingKey(settings.keyFile)))
+  const url = `http://127.0.0.1:${settings.port}`
+  const issuer = `${url}${realmPath}`
+  const key = await signingKey(settings.keyFile)
+  const keys = createLocalJWKSet({ keys: [publicPart(key)] })
+  const server = mounted(makeProvider(issuer, store, key), { store, issuer, keys })
   await listen(server, settings.port)
   return {
     issuer,
     tokenUrl: `${issuer}${protocolPath}/token`,
+    url: `${url}/auth`,
     store,
     stop: async () => {
       await new Promise(resolve => {

@@ -14,18 +14,33 @@ interface IdentityUser {
 }
 
 /** A machine client of the identity provider with its service account. */
-interface IdentityClient {
+export interface IdentityClient {
+  /** Its id in the admin API. */
+  readonly id: string
   readonly clientId: string
+  readonly name: string | null
   /** The subject of the tokens of the client's service account. */
   readonly serviceAccountId: string
   readonly enabled: boolean
+  readonly attributes: Readonly<Record<string, string>>
+  /** Whether its service account may use the admin API. */
+  readonly managesClients: boolean
 }
 
 /** What makes or changes a user; without a password the old one stays. */
 type UserInput = Omit<IdentityUser, 'id' | 'enabled'> & { id?: string; enabled?: boolean; password?: string }
 
 /** What makes or changes a client; without a secret the old one stays. */
-type ClientInput = { clientId: string; serviceAccountId?: string; enabled?: boolean; secret?: string }
+type ClientInput = {
+  clientId: string
+  serviceAccountId?: string
+  enabled?: boolean
+  secret?: string
+  managesClients?: boolean
+}
+
+/** A client as the admin API writes it; a secret may be the hash that the same API told. */
+export type ClientData = Pick<IdentityClient, 'clientId' | 'name' | 'enabled' | 'attributes'> & { secret?: string }
 
 /** Users and clients of the embedded identity provider, in PostgreSQL. */
 export interface IdentityStore {
@@ -34,6 +49,14 @@ export interface IdentityStore {
   readonly findUser: (id: string) => Promise<IdentityUser | undefined>
   readonly findUserByName: (username: string) => Promise<IdentityUser | undefined>
   readonly findClient: (clientId: string) => Promise<IdentityClient | undefined>
+  readonly findClientById: (id: string) => Promise<IdentityClient | undefined>
+  readonly listClients: (first: number, max: number) => Promise<readonly IdentityClient[]>
+  /** Undefined when the client id is taken. */
+  readonly insertClient: (data: ClientData) => Promise<IdentityClient | undefined>
+  readonly updateClient: (id: string, data: ClientData) => Promise<void>
+  readonly removeClient: (id: string) => Promise<void>
+  /** The hash of the secret; the secret itself is known to nobody. */
+  readonly secretHashOf: (id: string) => Promise<string | undefined>
   /** The user with that name (or e-mail address) and password, when enabled. */
   readonly findUserByPassword: (username: string, password: string) => Promise<IdentityUser | undefined>
   readonly clientSecretMatches: (clientId: string, secret: string) => Promise<boolean>
@@ -55,10 +78,14 @@ const schema = `
     service_account_id uuid NOT NULL UNIQUE,
     enabled boolean NOT NULL,
     secret_hash text
-  );`
+  );
+  ALTER TABLE identity_client ADD COLUMN IF NOT EXISTS id uuid NOT NULL DEFAULT gen_random_uuid() UNIQUE,
+    ADD COLUMN IF NOT EXISTS name text, ADD COLUMN IF NOT EXISTS attributes jsonb NOT NULL DEFAULT '{}',
+    ADD COLUMN IF NOT EXISTS manages_clients boolean NOT NULL DEFAULT false;`
 
 const userColumns = 'id, username, email, first_name AS "firstName", last_name AS "lastName", enabled'
-const clientColumns = 'client_id AS "clientId", service_account_id AS "serviceAccountId", enabled'
+const clientColumns = `id, client_id AS "clientId", name, service_account_id AS "serviceAccountId", enabled, attributes,
+  manages_clients AS "managesClients"`
 
 const upsertUserSql = `
   INSERT INTO identity_user (id, username, email, first_name, last_name, enabled, password_hash)
@@ -69,9 +96,9 @@ const upsertUserSql = `
   RETURNING ${userColumns}`
 
 const upsertClientSql = `
-  INSERT INTO identity_client (client_id, service_account_id, enabled, secret_hash)
-  VALUES ($1, $2, $3, $4)
-  ON CONFLICT (client_id) DO UPDATE SET enabled = excluded.enabled,
+  INSERT INTO identity_client (client_id, service_account_id, enabled, manages_clients, secret_hash)
+  VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (client_id) DO UPDATE SET enabled = excluded.enabled, manages_clients = excluded.manages_clients,
     secret_hash = coalesce(excluded.secret_hash, identity_client.secret_hash)
   RETURNING ${clientColumns}`
 
@@ -111,10 +138,17 @@ const userParameters = async ({
   password === undefined ? null : await hashSecret(password),
 ]
 
-const clientParameters = async ({ clientId, serviceAccountId, enabled, secret }: ClientInput): Promise<unknown[]> => [
+const clientParameters = async ({
+  clientId,
+  serviceAccountId,
+  enabled,
+  managesClients,
+  secret,
+}: ClientInput): Promise<unknown[]> => [
   clientId,
   serviceAccountId ?? randomUUID(),
   enabled ?? true,
+  managesClients ?? false,
   secret === undefined ? null : await hashSecret(secret),
 ]
 
@@ -148,6 +182,46 @@ const checks = ({ first }: ReturnType<typeof queries>) => ({
   },
 })
 
+const isHash = (text: string): boolean => /^scrypt\$[\w-]+\$[\w-]+$/.test(text)
+
+const hashOf = async ({ secret }: ClientData): Promise<string | null> => {
+  if (secret === undefined) return null
+  return isHash(secret) ? secret : hashSecret(secret)
+}
+
+const insertClientSql = `
+  INSERT INTO identity_client (client_id, service_account_id, name, enabled, attributes, secret_hash)
+  VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (client_id) DO NOTHING RETURNING ${clientColumns}`
+
+const updateClientSql = `
+  UPDATE identity_client SET name = $2, enabled = $3, attributes = $4, secret_hash = coalesce($5, secret_hash)
+  WHERE id = $1`
+
+/** What the admin API asks. */
+const administration = (pool: Pool, { first }: ReturnType<typeof queries>) => ({
+  findClientById: (id: string) =>
+    first<IdentityClient>(`SELECT ${clientColumns} FROM identity_client WHERE id::text = $1`, [id]),
+  listClients: async (skipped: number, max: number) => {
+    const sql = `SELECT ${clientColumns} FROM identity_client ORDER BY client_id OFFSET $1 LIMIT $2`
+    return (await pool.query<IdentityClient>(sql, [skipped, max])).rows
+  },
+  insertClient: async (data: ClientData) => {
+    const { clientId, name, enabled, attributes } = data
+    const hash = await hashOf(data)
+    return first<IdentityClient>(insertClientSql, [clientId, randomUUID(), name, enabled, attributes, hash])
+  },
+  updateClient: async (id: string, data: ClientData) => {
+    await pool.query(updateClientSql, [id, data.name, data.enabled, data.attributes, await hashOf(data)])
+  },
+  removeClient: async (id: string) => {
+    await pool.query('DELETE FROM identity_client WHERE id = $1', [id])
+  },
+  secretHashOf: async (id: string) => {
+    const sql = 'SELECT secret_hash AS hash FROM identity_client WHERE id = $1'
+    return (await first<{ hash: string | null }>(sql, [id]))?.hash ?? undefined
+  },
+})
+
 /** Opens the identity provider's records and makes their tables when they are not there. */
 export const openIdentityStore = async (databaseUrl: string): Promise<IdentityStore> => {
   const pool = new Pool({ connectionString: databaseUrl, max: 5, allowExitOnIdle: true })
@@ -162,6 +236,7 @@ export const openIdentityStore = async (databaseUrl: string): Promise<IdentitySt
       query.first(`SELECT ${userColumns} FROM identity_user WHERE username = $1`, [username.toLowerCase()]),
     findClient: clientId =>
       query.first(`SELECT ${clientColumns} FROM identity_client WHERE client_id = $1`, [clientId]),
+    ...administration(pool, query),
     ...checks(query),
     close: () => pool.end(),
   }

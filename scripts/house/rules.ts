@@ -72,6 +72,7 @@ export const libraries: readonly {
   { library: /^nodemailer/, in: ['activities', 'doctor'] },
   { library: /^@temporalio\/workflow$/, in: ['workflows'] },
   { library: /^@temporalio\/(worker|activity)$/, in: ['worker', 'activities'] },
+  { library: /^@keycloak\//, in: ['activities'] },
   { library: /^swagger-ui-dist/, in: ['api'] },
   // zod also reads configurations, of processes and of providers, and the answers at the gateway's client.
   {

@@ -76,6 +76,8 @@ test('an activity works for its own run alone', async () => {
 })
 
 const id = randomUUID()
+const client = { apiClientId: id, providerId: 'bot-1' }
+const somebody = { id, type: 'USER', name: 'Eve' }
 const inputs = {
   recordDecision: { certRequestId: id, action: 'APPROVE', principal: { id, type: 'USER', name: 'Eve' } },
   beginOrder: { orderId: `order-${id}` },
@@ -97,6 +99,18 @@ const inputs = {
   publishRevocation: { revocationId: `revoke/${id}` },
   issueCrl: { caId: id },
   makeSigner: { policyId: id },
+  makeDirectoryClient: { ...client, name: 'bot', sealedSecret: 'AAAA' },
+  changeDirectoryClient: { ...client, enabled: false },
+  readDirectorySecret: client,
+  setDirectorySecret: { ...client, sealedSecret: 'AAAA' },
+  closeDirectoryClient: client,
+  recordNewClient: { ...client, principal: somebody, name: 'bot', realmIds: [], sealedSecret: 'AAAA' },
+  recordClientUpdate: { ...client, principal: somebody, enabled: false },
+  recordSecretReset: { ...client, principal: somebody, resetId: id },
+  recordClientDeletion: { ...client, principal: somebody, version: 1 },
+  alignDirectoryClient: client,
+  restoreDirectorySecret: { ...client, resetId: id, sealedSecret: 'AAAA' },
+  removeDirectoryClient: client,
 }
 
 test.each(Object.entries(inputs))('%s refuses an input that was made for another run', async (name, input) => {

@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
+import { openDirectory } from '../../activities/directory/keycloak.ts'
 import { createActivities } from '../../activities/index.ts'
 import { firstStart } from '../../activities/first-start.ts'
 import type { Services } from '../../activities/services.ts'
@@ -47,6 +48,7 @@ export const openFixture = async (own: Partial<Services> = {}) => {
     },
     clock: () => new Date(),
     baseUrl: 'http://localhost',
+    directory: openDirectory(undefined),
     ...own,
   }
   await firstStart(services, [])

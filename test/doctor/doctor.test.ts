@@ -14,7 +14,7 @@ import { installSchedules, recurring } from '../../worker/schedules.ts'
 import { registerSearchAttributes } from '../../worker/search-attributes.ts'
 import { until } from '../support/issuing.ts'
 import { startProcesses, type Processes } from '../support/processes.ts'
-import { stack } from '../support/stack.ts'
+import { createClient, stack } from '../support/stack.ts'
 
 interface Told {
   readonly check: string
@@ -83,6 +83,7 @@ test('all is well', async () => {
     'worker',
     ...recurring.map(({ run }) => `schedule ${run.id}`),
     'identity provider',
+    'identity provider, clients',
     'mail server',
     'providers',
     'CA lifetimes',
@@ -178,6 +179,19 @@ test('the environment of an API that may not open the keys of CAs is a warning',
   const diagnosis = await diagnose({ MASTER_KEYS: otherKey })
   expect(byVerdict(diagnosis, 'WARNING', 'FAILED')).toEqual(['CA keys'])
   expect([of(diagnosis, 'CA keys')?.verdict, diagnosis.code]).toEqual(['WARNING', 0])
+})
+
+test('the worker is told when it may not write clients', async () => {
+  const of = async (more: Record<string, string>) =>
+    (await diagnose(more)).checks.find(({ check }) => check === 'identity provider, clients')
+  expect(await of({})).toMatchObject({ verdict: 'OK' })
+  const refused = await of({ DIRECTORY_CLIENT_SECRET: 'a-secret-that-is-wrong' })
+  expect(refused).toMatchObject({ verdict: 'FAILED', text: expect.stringMatching(/login .* is refused \(40[01]\)/) })
+  expect(JSON.stringify(refused)).not.toContain('a-secret-that-is-wrong')
+  const { clientId, secret } = await createClient()
+  const powerless = { DIRECTORY_CLIENT_ID: clientId, DIRECTORY_CLIENT_SECRET: secret }
+  expect(await of(powerless)).toMatchObject({ verdict: 'FAILED', advice: expect.stringContaining('manage-clients') })
+  expect(await of({ DIRECTORY_URL: '' })).toMatchObject({ verdict: 'SKIPPED' })
 })
 
 test('without OIDC_ISSUER the identity provider is not looked at', async () => {

@@ -3,9 +3,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { decodeJwt } from 'jose'
 import { pino } from 'pino'
 import { createApp, operations as allOperations } from '../../api/app.ts'
-import { authenticateWith } from '../../api/kernel/authentication.ts'
+import { authenticateWith, type Authenticate } from '../../api/kernel/authentication.ts'
 import type { Dependencies } from '../../api/kernel/dependencies.ts'
 import type { Operations } from '../../api/kernel/operation.ts'
 import { connectTemporal } from '../../api/kernel/temporal.ts'
@@ -95,6 +96,21 @@ const listen = (app: ReturnType<typeof createApp>) =>
     const server = serverOf(app).listen(0, '127.0.0.1', () => resolve(server))
   })
 
+const issuerOf = (header: string | undefined): string | undefined => {
+  try {
+    return decodeJwt(header?.slice('Bearer '.length) ?? '').iss
+  } catch {
+    return undefined
+  }
+}
+
+/** Believes the tests' own issuer, and the identity provider of the stack where a token says that it is of that. */
+const authenticateBoth = (own: string): Authenticate => {
+  const known = authenticateWith({ issuer: own, audiences: [], algorithms: ['ES256', 'RS256'] })
+  const provider = authenticateWith({ issuer: stack.issuer(), audiences: ['certwright'], algorithms: ['RS256'] })
+  return header => (issuerOf(header) === stack.issuer() ? provider(header) : known(header))
+}
+
 /** How an API of a test differs from the usual one. */
 export interface ApiOptions {
   /** The operations to mount; the real ones unless stated. */
@@ -116,7 +132,7 @@ export const startApi = async ({ operations = allOperations, databaseName, deps:
   const deps: Dependencies = {
     orm,
     temporal: connectTemporal({ address, namespace: 'default', taskQueue: 'certwright' }),
-    authenticate: authenticateWith({ issuer: issuer.issuer, audiences: [], algorithms: ['ES256', 'RS256'] }),
+    authenticate: authenticateBoth(issuer.issuer),
     settings: new Settings(orm.em, { seal, baseUrl, freshForMs: 0 }),
     seal,
     clock: () => new Date(),

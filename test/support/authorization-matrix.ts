@@ -145,6 +145,22 @@ const granting: readonly Row[] = [
   needing(realm('UPDATE'), { CERTIFICATE: ['DOWNLOAD_PRIVATE_KEY'] })('updateCertificatePermissions'),
 ]
 
+const machines: readonly Row[] = [
+  needing(
+    global('APICLIENTS_CREATE'),
+    realm('FULL_READ'),
+    realm('ENDENTITIES_CREATE'),
+    policy('CERTS_CREATE'),
+    policy('SIGN'),
+  )('createNewApiClient'),
+  needing({ GLOBAL: ['APICLIENTS_READ'], self: 'client' })('getApiClientDetails'),
+  needing(global('APICLIENTS_READ'))('searchApiClients'),
+  needing(global('APICLIENTS_UPDATE'))('updateApiClient'),
+  needing({ GLOBAL: ['APICLIENTS_UPDATE'], self: 'client' })('resetApiClientSecret'),
+  // Its version is another one, so that it stays and can call.
+  needing(global('APICLIENTS_DELETE'))('deleteApiClient', { query: { version: '9' }, status: 409 }),
+]
+
 const realmsAndPolicies: readonly Row[] = [
   needing(global('REALMS_CREATE'))('createNewRealm'),
   needing(readRealm)('getRealm'),
@@ -277,6 +293,7 @@ const signing: readonly Row[] = [
 export const matrix: readonly Row[] = [
   ...administration,
   ...granting,
+  ...machines,
   ...realmsAndPolicies,
   ...subjects,
   ...passwords,

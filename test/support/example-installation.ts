@@ -12,6 +12,7 @@ import { giveGrants, type ApiCaller, type Reply } from './api.ts'
 import { until } from './issuing.ts'
 import { resealing } from './resealing.ts'
 import { startService, type Service } from './service.ts'
+import { createClient } from './stack.ts'
 
 /** Runs statements without the checks of foreign keys: ids change and rows come back in any order. */
 const withoutForeignKeys = (statements: string): string =>
@@ -106,6 +107,7 @@ const makePrincipals = async ({ service, know }: Builder) => {
   await service.em().nativeUpdate(User, { id: jane.id }, names)
   await know(jane.id, 'User')
   const client = await service.apiClient({ GLOBAL: ['ADMIN'] })
+  await createClient({ clientId: client.clientId })
   const duties = { name: 'deploy-bot', realmIds: [exampleIds.Realm], defaultPolicyId: exampleIds.Policy }
   await service.em().nativeUpdate(ApiClient, { id: client.id }, duties)
   await know(client.id, 'ApiClient')
@@ -161,6 +163,8 @@ const build = async (service: Service) => {
   const restore = async (): Promise<void> => {
     await settled(service)
     await service.em().execute(restored)
+    // What calls have changed at the identity provider.
+    await createClient({ clientId: principals.client.clientId })
   }
   return { service, admin, ...principals, restore, stop: service.stop }
 }

@@ -10,7 +10,7 @@ import { stopRemaining } from '../../embedded/processes/process.ts'
 import { temporalCli } from '../../embedded/setup-record.ts'
 import { prepareTemporal, startTemporal } from '../../embedded/servers/temporal.ts'
 import { bundleWorkflows } from '../../worker/worker.ts'
-import { LOGIN_CLIENT, keepTeardown } from './stack.ts'
+import { DIRECTORY_CLIENT, LOGIN_CLIENT, keepTeardown } from './stack.ts'
 
 const timed = async <T>(stage: string, work: () => Promise<T>): Promise<T> => {
   const started = performance.now()
@@ -59,6 +59,7 @@ const identityProvider = async (folder: string, databaseUrl: string) => {
   const keyFile = join(folder, 'identity-provider-key.json')
   const provider = await startIdentityProvider({ port: await freePort(), databaseUrl, keyFile })
   await provider.store.upsertClient(LOGIN_CLIENT)
+  await provider.store.upsertClient({ ...DIRECTORY_CLIENT, managesClients: true })
   return provider
 }
 
@@ -78,6 +79,7 @@ const start = async (folder: string) => {
     TEST_TEMPORAL_CLI: program,
     TEST_OIDC_ISSUER: provider.issuer,
     TEST_TOKEN_URL: provider.tokenUrl,
+    TEST_DIRECTORY_URL: provider.url,
     TEST_MAIL_URL: mail.inboxUrl,
     TEST_SMTP_PORT: String(mail.smtpPort),
     TEST_WORKFLOW_BUNDLE: bundle,

@@ -17,6 +17,8 @@ import { createClient, stack, tokenFor } from './stack.ts'
 const database = 'certwright'
 const adminClient = { clientId: demoPrincipals.adminClientId, secret: 'the-secret-of-all-stories' }
 
+const directoryClient = { clientId: demoPrincipals.directoryClientId, secret: 'the-secret-of-all-workers' }
+
 const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 
 /** Makes what the processes read, with ports that nobody uses at the moment. */
@@ -57,12 +59,14 @@ const plan = async (folder: string, postgresFolder: string) => {
       adminClientSecret: adminClient.secret,
       clientSecret: '',
       scepClientSecret: '',
+      directoryClientSecret: directoryClient.secret,
       codecKey: randomBytes(24).toString('base64url'),
     },
     addresses: {
       baseUrl: `http://127.0.0.1:${config.API_PORT}`,
       issuer: stack.issuer(),
       tokenUrl: stack.tokenUrl(),
+      directoryUrl: stack.directoryUrl(),
       temporal: address,
       temporalUiUrl: 'http://127.0.0.1',
       scepUrl: 'https://127.0.0.1',
@@ -113,6 +117,7 @@ export const startProcesses = async ({ installed, postgresFolder }: ProcessesOpt
   chmodSync(folder, 0o755)
   const settings = await plan(folder, postgresFolder ?? join(folder, 'postgres'))
   await createClient(adminClient)
+  await createClient({ ...directoryClient, managesClients: true })
   const postgresStarted = startPostgres(settings.postgres)
   const running: { postgres: Postgres; temporal: Temporal; worker: RunningProcess; api: RunningProcess } = {
     temporal: await startTemporal(settings.temporal),

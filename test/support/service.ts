@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Client } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
+import { openDirectory } from '../../activities/directory/keycloak.ts'
 import { createActivities } from '../../activities/index.ts'
 import { firstStart } from '../../activities/first-start.ts'
 import type { Services } from '../../activities/services.ts'
@@ -12,7 +13,7 @@ import { createDataConverter } from '../../worker/payload-codec.ts'
 import { createRuns } from '../../worker/runs.ts'
 import { createWorker } from '../../worker/worker.ts'
 import { startApi, type Api } from './api.ts'
-import { stack } from './stack.ts'
+import { directorySettings, stack } from './stack.ts'
 
 const namespace = 'certwright'
 
@@ -54,6 +55,7 @@ export const startService = async ({ services: own, deps, withoutWorker = false 
     runs: createRuns(client, taskQueue),
     clock: () => new Date(),
     baseUrl: 'http://localhost',
+    directory: openDirectory(directorySettings()),
     ...own,
   }
   await firstStart(services, [])

@@ -1,5 +1,6 @@
 // The addresses of the test run's servers, and the users and clients that tests make there.
 import { randomUUID } from 'node:crypto'
+import type { DirectorySettings } from '../../activities/directory/keycloak.ts'
 import { type IdentityStore, openIdentityStore } from '../../embedded/servers/identity-store.ts'
 import { getToken } from '../../embedded/rest-client.ts'
 
@@ -23,6 +24,9 @@ export interface TestClient {
 /** The client through which test users log in. */
 export const LOGIN_CLIENT = { clientId: 'test-login', secret: 'test-login-secret' } as const
 
+/** The client by which the workers of tests make API clients. */
+export const DIRECTORY_CLIENT = { clientId: 'test-directory', secret: 'test-directory-secret' } as const
+
 const variable = (name: string): string => {
   const value = process.env[name]
   if (value) return value
@@ -39,6 +43,7 @@ export const stack = {
   temporalCli: () => variable('TEST_TEMPORAL_CLI'),
   issuer: () => variable('TEST_OIDC_ISSUER'),
   tokenUrl: () => variable('TEST_TOKEN_URL'),
+  directoryUrl: () => variable('TEST_DIRECTORY_URL'),
   mailUrl: () => variable('TEST_MAIL_URL'),
   workflowBundle: () => variable('TEST_WORKFLOW_BUNDLE'),
   smtpPort: () => Number(variable('TEST_SMTP_PORT')),
@@ -58,10 +63,21 @@ export const createUser = async (input: Partial<TestUser> = {}): Promise<TestUse
 }
 
 /** Makes a client with a service account at the identity provider. */
-export const createClient = async (input: Partial<TestClient> = {}): Promise<TestClient> => {
+export const createClient = async (
+  input: Partial<TestClient> & { managesClients?: boolean } = {},
+): Promise<TestClient> => {
   const wanted = { clientId: `client-${randomUUID()}`, secret: `secret-${randomUUID()}`, ...input }
   return { ...wanted, ...(await (await store()).upsertClient(wanted)) }
 }
+
+/** How the workers of tests write to the identity provider. */
+export const directorySettings = (): DirectorySettings => ({
+  url: stack.directoryUrl(),
+  realm: 'certwright',
+  clientId: DIRECTORY_CLIENT.clientId,
+  clientSecret: DIRECTORY_CLIENT.secret,
+  audience: 'certwright',
+})
 
 /** An access token of a user (password grant) or of a client (client credentials). */
 export const tokenFor = (principal: TestUser | TestClient): Promise<string> => {

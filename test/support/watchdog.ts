@@ -37,7 +37,7 @@ const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
 const small = `approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
-  authorizeWithEEidAndPassword checkEmailConnection createScepChallenge deleteConfiguration deleteEndEntityPassword downloadCaChainForPolicy downloadCertificate downloadCertificateChain
+  authorizeWithEEidAndPassword checkEmailConnection createScepChallenge deleteConfiguration deleteApiClient deleteEndEntityPassword getApiClientDetails resetApiClientSecret downloadCaChainForPolicy downloadCertificate downloadCertificateChain
   downloadCertificatePrivateKey downloadCrl emailCertificate explainPermission getCertificateStatisticsForRealm
   getConfiguration getLatestAuditEvents getMailingList resendEmailVerificationForCertRequest revokeCertificate
   verifyCertificateRequestByEmail
@@ -56,6 +56,9 @@ const small = `approveCertRequest checkCertificateProviderConnection createCerti
 export const largest: Readonly<Record<string, Largest>> = {
   ...Object.fromEntries(small.map(name => [name, {}])),
   availablePoliciesWithoutPasswordByEndEntityId: page,
+  createNewApiClient: { body: { realmIds: ids(10_000) } },
+  updateApiClient: { body: { realmIds: ids(10_000) } },
+  searchApiClients: term,
   checkEndEntityWithRules: { body: { endEntity: names } },
   createCertRequest: { body: { pkcs10ReqBase64: octets } },
   createCertificateProvider: { body: { configuration: JSON.stringify({ templates }) } },

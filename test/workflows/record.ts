@@ -12,6 +12,7 @@ import { startTemporal } from '../../embedded/servers/temporal.ts'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import { bundleWorkflows } from '../../worker/worker.ts'
 import {
+  apiClientWorkflowId,
   certRequestWorkflowId,
   crlWorkflowId,
   issueWorkflowId,
@@ -123,6 +124,24 @@ const short = async (rig: Rig, type: string, { workflowId, args }: { workflowId:
   await keep(rig, handle, type)
 }
 
+/** Each of the four runs of an API client, and one that is undone. */
+const apiClients = async (rig: Rig): Promise<void> => {
+  const run = async (type: string, name: string, more: object): Promise<void> => {
+    const apiClientId = randomUUID()
+    const order = { apiClientId, providerId: `bot-${apiClientId}`, principal: person(), ...more }
+    const options = { workflowId: apiClientWorkflowId(apiClientId), taskQueue: rig.taskQueue, args: [order] }
+    const handle = await rig.client.workflow.start(type, options)
+    await handle.result().catch(() => undefined)
+    await keep(rig, handle, name)
+  }
+  const client = { name: 'bot', realmIds: [randomUUID()], defaultPolicyId: null, sealedSecret: 'AAAA' }
+  await run('createApiClient', 'createApiClient.made', client)
+  await run('createApiClient', 'createApiClient.undone', { ...client, name: 'refused' })
+  await run('updateApiClient', 'updateApiClient', { enabled: false })
+  await run('resetApiClientSecret', 'resetApiClientSecret', { resetId: randomUUID(), sealedSecret: 'AAAA' })
+  await run('deleteApiClient', 'deleteApiClient', { version: 1 })
+}
+
 const openRig = (place: Place) =>
   startRig(place, {
     beginOrder: async () => ({ itemCount: 600, expiresAt: inOneDay() }),
@@ -154,6 +173,19 @@ const openRig = (place: Place) =>
     revokePart: async ({ from, to }) => ({ ...unlisted, revoked: to - from + 1 }),
     closeRevocation: async () => unlisted,
     publishRevocation: async () => ({ ...unlisted, unlisted: looks-- }),
+    makeDirectoryClient: async () => undefined,
+    changeDirectoryClient: async () => undefined,
+    readDirectorySecret: async () => 'AAAA',
+    setDirectorySecret: async () => undefined,
+    closeDirectoryClient: async () => undefined,
+    recordNewClient: async ({ name }) => {
+      if (name === 'refused') throw ApplicationFailure.nonRetryable('name is taken.', 'ALREADY_EXISTS')
+    },
+    recordClientUpdate: async () => undefined,
+    recordSecretReset: async () => undefined,
+    recordClientDeletion: async () => undefined,
+    alignDirectoryClient: async () => false,
+    removeDirectoryClient: async () => undefined,
     issueCrl: async () => ({ number: 7, entries: 600, nextUpdate: inOneDay(), due: lists-- > 0 }),
     startDueCrls: async () => ({ started: 0 }),
     makeSigner: async () => undefined,
@@ -196,6 +228,7 @@ const recordAll = async (): Promise<void> => {
   await short(rig, 'issueCrl', { workflowId: crlWorkflowId(id), args: [id] })
   await short(rig, 'makeSigner', { workflowId: signerWorkflowId(id), args: [id] })
   await short(rig, 'renewCrls', { workflowId: 'renew-crls', args: [] })
+  await apiClients(rig)
   await rig.stop()
   await place.connection.close()
 }

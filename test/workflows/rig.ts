@@ -29,6 +29,18 @@ const missing = (name: string) => async () => {
 }
 
 const names = [
+  'alignDirectoryClient',
+  'changeDirectoryClient',
+  'closeDirectoryClient',
+  'makeDirectoryClient',
+  'readDirectorySecret',
+  'recordClientDeletion',
+  'recordClientUpdate',
+  'recordNewClient',
+  'recordSecretReset',
+  'removeDirectoryClient',
+  'restoreDirectorySecret',
+  'setDirectorySecret',
   'beginOrder',
   'beginRevocation',
   'checkProvider',

@@ -1,0 +1,75 @@
+// What can go wrong at the identity provider, in words for whoever asked: never its address, never a secret.
+import { Failure } from '../../domain/failure.ts'
+
+/** A failure of the identity provider. */
+export class DirectoryTrouble extends Failure {
+  /** Whether it surely did not write anything. */
+  readonly untouched: boolean
+
+  constructor(message: string, untouched: boolean) {
+    super('IDENTITY_PROVIDER_ERROR', message)
+    this.untouched = untouched
+  }
+}
+
+/** The client of the worker is missing in its configuration. */
+export const notConfigured = (): DirectoryTrouble =>
+  new DirectoryTrouble(
+    'The worker cannot write to the identity provider: DIRECTORY_URL, DIRECTORY_CLIENT_ID and DIRECTORY_CLIENT_SECRET are not set.',
+    true,
+  )
+
+/** There is no client with that id. */
+export const noSuchClient = (providerId: string): DirectoryTrouble =>
+  new DirectoryTrouble(`The identity provider has no client ${providerId}.`, true)
+
+/** Somebody else's client has that id. */
+export const foreignClient = (providerId: string): DirectoryTrouble =>
+  new DirectoryTrouble(`The identity provider has another client ${providerId} already.`, true)
+
+/** Codes of connections that were never made. */
+const neverReached = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]
+
+const codeOf = (error: unknown): string | undefined => {
+  if (!(error instanceof Error)) return undefined
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? code : codeOf(error.cause)
+}
+
+const ofStatus = (status: number): DirectoryTrouble => {
+  if (status === 401 || status === 403)
+    return new DirectoryTrouble(
+      `The identity provider does not let the worker manage clients (${status}): the service account of DIRECTORY_CLIENT_ID needs the role manage-clients of realm-management.`,
+      true,
+    )
+  return new DirectoryTrouble(`The identity provider failed (${status}).`, status < 500)
+}
+
+/** What an error of a request comes to. */
+export const troubleOf = (error: unknown): DirectoryTrouble => {
+  if (error instanceof DirectoryTrouble) return error
+  const { response } = error as { response?: { status?: number } }
+  if (response?.status !== undefined) return ofStatus(response.status)
+  const code = codeOf(error)
+  if (code !== undefined && neverReached.includes(code))
+    return new DirectoryTrouble(`The identity provider cannot be reached (${code}).`, true)
+  return new DirectoryTrouble('The identity provider gave no answer that can be used.', false)
+}
+
+/** The same of the login before a request: nothing was asked to be written yet. */
+export const loginTroubleOf = (error: unknown): DirectoryTrouble => {
+  const { response } = error as { response?: { status?: number } }
+  if (response?.status === 400 || response?.status === 401)
+    return new DirectoryTrouble(
+      `The identity provider refuses the login of the worker (${response.status}): DIRECTORY_CLIENT_ID and DIRECTORY_CLIENT_SECRET.`,
+      true,
+    )
+  return new DirectoryTrouble(troubleOf(error).message, true)
+}
