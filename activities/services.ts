@@ -2,6 +2,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql'
 import type { AuthorityServices } from '../authority/services.ts'
 import type { Start } from '../workflows/starts.ts'
+import type { MailStarts } from './mail/starting.ts'
 
 /** Starts runs by their business id; a run that is there already is success. */
 export interface Runs {
@@ -13,4 +14,5 @@ export interface Runs {
 export interface Services extends AuthorityServices {
   readonly orm: MikroORM
   readonly runs: Runs
+  readonly mailStarts: MailStarts
 }

@@ -4,6 +4,7 @@ import { Client } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
 import { createActivities } from '../../activities/index.ts'
 import { firstStart } from '../../activities/first-start.ts'
+import { MailStarts } from '../../activities/mail/starting.ts'
 import type { Services } from '../../activities/services.ts'
 import { connectTemporal } from '../../api/kernel/temporal.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
@@ -44,11 +45,13 @@ export const startService = async ({ services: own, withoutWorker = false }: Ser
   const api = await startApi({ deps: { temporal } })
   const connection = await NativeConnection.connect({ address })
   const client = new Client({ connection, namespace, dataConverter })
+  const runs = createRuns(client, taskQueue)
   const services: Services = {
     orm: api.deps.orm,
     seal: api.deps.seal,
     settings: api.deps.settings,
-    runs: createRuns(client, taskQueue),
+    runs,
+    mailStarts: new MailStarts({ orm: api.deps.orm, runs, warn: () => {} }),
     clock: () => new Date(),
     baseUrl: 'http://localhost',
     ...own,
@@ -70,6 +73,7 @@ export const startService = async ({ services: own, withoutWorker = false }: Ser
 
   const stop = async (): Promise<void> => {
     await stopWorker?.()
+    await services.mailStarts.end()
     await api.stop()
     await connection.close()
   }
