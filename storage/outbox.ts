@@ -13,11 +13,11 @@ export const carryGroups = async (em: EntityManager, groupId: string, ids: reado
   ])
 }
 
-/** The open groups that a run sends, the oldest first. */
-export const openGroups = (em: EntityManager, groupId: string): Promise<MailGroup[]> =>
+/** The groups that a run sends, the oldest first. */
+export const groupsOf = (em: EntityManager, groupId: string): Promise<MailGroup[]> =>
   em.find(
     MailGroup,
-    { closedDate: null, $or: [{ id: groupId, carriedBy: null }, { carriedBy: groupId }] },
+    { $or: [{ id: groupId, carriedBy: null }, { carriedBy: groupId }] },
     { orderBy: { createdDate: 'asc' } },
   )
 

@@ -108,7 +108,11 @@ const start = async () => {
     warn: (text, err) => log.warn({ err }, text),
   })
   const runs = createRuns(client, config.TEMPORAL_TASK_QUEUE)
-  const mailStarts = new MailStarts({ orm, runs, warn: (text, { error, ...meta }) => log.warn({ err: error, ...meta }, text) })
+  const mailStarts = new MailStarts({
+    orm,
+    runs,
+    warn: (text, { error, ...meta }) => log.warn({ err: error, ...meta }, text),
+  })
   const services: Services = {
     orm,
     seal,

@@ -1,6 +1,6 @@
 // What the workflows of mails call.
 import pLimit from 'p-limit'
-import { closeGathering, giveUp, openGroups, settle } from '../../storage/outbox.ts'
+import { closeGathering, giveUp, groupsOf, settle } from '../../storage/outbox.ts'
 import type { MailCheck, MailProgress } from '../../workflows/send-mails.ts'
 import { beating } from '../beating.ts'
 import type { Services } from '../services.ts'
@@ -28,7 +28,7 @@ export const mailRecords = ({ orm, clock }: Services) => ({
   openMails: async ({ groupId, patient }: MailInput & { readonly patient: boolean }): Promise<OpenedMails> => {
     const em = orm.em.fork()
     const ended = await closeGathering(em, groupId, patient)
-    const latest = (await openGroups(em, groupId)).at(-1)
+    const latest = (await groupsOf(em, groupId)).at(-1)
     return { queuedDate: (latest?.createdDate ?? clock()).toISOString(), gathering: !ended }
   },
   /** Idempotency key: the group. */

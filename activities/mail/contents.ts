@@ -42,6 +42,9 @@ export const lettersOf = async (
     const realm = (realmId ? await em.findOne(Realm, realmId) : null)?.name ?? ''
     const attachments = kind === 'CERTIFICATE' ? await filesOf(em, facts.items[0]?.id ?? '') : []
     const contents: Contents = { kind, facts, realm, attachments }
-    return writeLetter(language, kind === 'VERIFICATION' ? { ...contents, link: await linkOf(services, mail) } : contents)
+    return writeLetter(
+      language,
+      kind === 'VERIFICATION' ? { ...contents, link: await linkOf(services, mail) } : contents,
+    )
   }
 }

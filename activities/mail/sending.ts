@@ -1,7 +1,7 @@
 // Sending the queued mails of a run, over a few connections at once: how each ended stands in its row before the next.
 import { log } from '@temporalio/activity'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { beginAttempt, endMail, nextMails, noteReason, noteReasonBehind, openGroups } from '../../storage/outbox.ts'
+import { beginAttempt, endMail, nextMails, noteReason, noteReasonBehind, groupsOf } from '../../storage/outbox.ts'
 import type { Mail, MailGroup } from '../../storage/rows/mail.ts'
 import type { MailProgress } from '../../workflows/send-mails.ts'
 import type { Services } from '../services.ts'
@@ -180,7 +180,7 @@ export const sendChunk = async (
   beat: () => void,
 ): Promise<ChunkEnd> => {
   const em = services.orm.em.fork()
-  const groups = new Map((await openGroups(em, groupId)).map(group => [group.id, group]))
+  const groups = new Map((await groupsOf(em, groupId)).map(group => [group.id, group]))
   const mails = await nextMails(em, [...groups.keys()], { after, limit: atOnce })
   const last = mails.at(-1)?.id ?? null
   if (last === null) return { last: null, over: false }

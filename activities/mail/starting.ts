@@ -13,7 +13,7 @@ export interface QueuedMails {
 }
 
 /** Behind a start the next ones wait so long, and go together. */
-const pauseMs = 1000
+const pauseMs = 2000
 /** So many runs start at once, each for a realm. */
 const realmsAtOnce = 4
 /** So many groups go in one run: their mails are about one chunk. */
@@ -25,7 +25,7 @@ type Parts = Pick<Services, 'orm' | 'runs'> & {
 }
 
 /**
- * The groups of a process on their way to a run: a lone one goes at once, those that come within a second of it go together,
+ * The groups of a process on their way to a run: a lone one goes at once, those that come within two seconds of it go together,
  * by realm. Nobody waits for a start, and what a crash leaves here is in the outbox.
  */
 export class MailStarts {
