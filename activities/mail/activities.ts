@@ -48,7 +48,7 @@ export const mailActivities = (services: Services) => {
     /** Idempotency key: each mail; one that is marked as sent is not sent again. A busy worker answers that it is over. */
     sendMails: async (chunk: MailChunk): Promise<ChunkEnd> => {
       if (places.activeCount >= runsAtOnce) return { last: null, over: true }
-      const end = await places(() => beating(beat => sendChunk(services, chunk, beat)))
+      const end = await places(() => beating(() => sendChunk(services, chunk)))
       if (!end.over && end.last !== null) return end
       return { ...end, settled: await settle(services.orm.em.fork(), chunk.groupId, services.clock()) }
     },

@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { beginAttempt, endMail, nextMails, noteReason, noteReasonBehind, groupsOf } from '../../storage/outbox.ts'
 import type { Mail, MailGroup } from '../../storage/rows/mail.ts'
 import type { MailProgress } from '../../workflows/send-mails.ts'
+import { mustGoOn } from '../beating.ts'
 import type { Services } from '../services.ts'
 import { lettersOf } from './contents.ts'
 import type { Letter } from './letter.ts'
@@ -44,7 +45,6 @@ interface Sending {
   readonly server: MailServer
   readonly letterOf: (group: MailGroup, mail: Mail) => Promise<Letter>
   readonly queue: Mail[]
-  readonly beat: () => void
   strikes: number
   /** The last trouble of the server. */
   reason: string
@@ -119,7 +119,7 @@ const work = async (sending: Sending): Promise<void> => {
   try {
     for (let mail = nextOf(sending); mail; mail = nextOf(sending)) {
       session = await attempt(sending, mail, session)
-      sending.beat()
+      mustGoOn()
     }
   } finally {
     session?.close()
@@ -156,12 +156,12 @@ const all = async (works: readonly Promise<void>[]): Promise<void> => {
 }
 
 /** One attempt at each of these mails; answers whether the server takes no more. */
-const sendTaken = async (services: Services, taken: Taken, beat: () => void): Promise<boolean> => {
+const sendTaken = async (services: Services, taken: Taken): Promise<boolean> => {
   const em = services.orm.em.fork()
   const { groups, mails } = taken
   const server = await readMailServer(services.settings)
   const letterOf = await lettersOf(em, services)
-  const sending: Sending = { services, groups, server, letterOf, queue: [...mails], beat, strikes: 0, reason: '' }
+  const sending: Sending = { services, groups, server, letterOf, queue: [...mails], strikes: 0, reason: '' }
   const lanes = Math.min(connections, Math.ceil(mails.length / mailsPerConnection))
   await all(Array.from({ length: lanes }, () => work(sending)))
   return noteUntried(em, taken, sending)
@@ -174,11 +174,7 @@ const noteForAll = async ({ orm }: Services, taken: Taken, { message: reason }: 
 }
 
 /** Sends the next mails of a run. */
-export const sendChunk = async (
-  services: Services,
-  { groupId, after }: MailChunk,
-  beat: () => void,
-): Promise<ChunkEnd> => {
+export const sendChunk = async (services: Services, { groupId, after }: MailChunk): Promise<ChunkEnd> => {
   const em = services.orm.em.fork()
   const groups = new Map((await groupsOf(em, groupId)).map(group => [group.id, group]))
   const mails = await nextMails(em, [...groups.keys()], { after, limit: atOnce })
@@ -186,7 +182,7 @@ export const sendChunk = async (
   if (last === null) return { last: null, over: false }
   const taken = { groupId, groups, mails, last }
   try {
-    const over = await sendTaken(services, taken, beat)
+    const over = await sendTaken(services, taken)
     // A chunk that is not full has nothing behind it.
     return { last: mails.length < atOnce ? null : last, over }
   } catch (error) {
