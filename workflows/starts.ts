@@ -149,7 +149,7 @@ export const sendMailsRun = (groupId: string, realmId?: string | null, mayGather
 export const sendManyMailsRun = (groupIds: readonly string[], realmId: string | null): Start<typeof sendMails> => {
   const [first = '', ...others] = groupIds
   const run = sendMailsRun(first, realmId)
-  return others.length === 0 ? run : { ...run, summary: `${run.summary} and of ${others.length} more events` }
+  return others.length === 0 ? run : { ...run, summary: `${run.summary} and of ${others.length} more` }
 }
 
 /** The run that sends a test mail to a user. */

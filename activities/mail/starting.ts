@@ -25,12 +25,13 @@ type Parts = Pick<Services, 'orm' | 'runs'> & {
 }
 
 /**
- * The groups of a process on their way to a run: a lone one goes at once, those that come within two seconds of it go together,
+ * The groups of a process on their way to a run: a lone one goes at once, those that come in the pause behind it go together,
  * by realm. Nobody waits for a start, and what a crash leaves here is in the outbox.
  */
 export class MailStarts {
   readonly #parts: Parts
   readonly #waiting = new Map<string | null, string[]>()
+  readonly #underWay = new Set<Promise<void>>()
   #pause: NodeJS.Timeout | undefined
 
   constructor(parts: Parts) {
@@ -41,42 +42,46 @@ export class MailStarts {
   add(queued: readonly QueuedMails[]): void {
     for (const { groupId, realmId, gathers = false } of queued) {
       if (groupId === null) continue
-      if (gathers) void this.#start([groupId], () => sendMailsRun(groupId, realmId, gathers))
+      if (gathers) this.#start([groupId], sendMailsRun(groupId, realmId, gathers))
       else this.#waiting.set(realmId, [...(this.#waiting.get(realmId) ?? []), groupId])
     }
-    if (this.#pause === undefined) void this.#depart()
+    if (this.#pause === undefined) this.#depart()
   }
 
   /** Starts what waits, for a process that ends. */
   async end(): Promise<void> {
-    while (this.#waiting.size > 0) await this.#depart()
+    while (this.#waiting.size > 0) this.#depart()
+    await Promise.all(this.#underWay)
     clearTimeout(this.#pause)
   }
 
   /** The realms that wait longest first; of a realm with more groups than a run takes the rest waits on at the end. */
-  async #depart(): Promise<void> {
+  #depart(): void {
     clearTimeout(this.#pause)
     this.#pause = undefined
     if (this.#waiting.size === 0) return
-    this.#pause = setTimeout(() => void this.#depart(), pauseMs).unref()
-    const starts: Promise<void>[] = []
+    this.#pause = setTimeout(() => this.#depart(), pauseMs).unref()
     for (const [realmId, groups] of [...this.#waiting].slice(0, realmsAtOnce)) {
       this.#waiting.delete(realmId)
       const rest = groups.slice(groupsAtOnce)
       if (rest.length > 0) this.#waiting.set(realmId, rest)
       const together = groups.slice(0, groupsAtOnce)
-      starts.push(this.#start(together, () => sendManyMailsRun(together, realmId)))
+      this.#start(together, sendManyMailsRun(together, realmId))
     }
-    await Promise.all(starts)
+  }
+
+  #start(groups: readonly string[], run: Start): void {
+    const start = this.#carry(groups, run).finally(() => this.#underWay.delete(start))
+    this.#underWay.add(start)
   }
 
   /** Who carries them is written before the run starts: whatever dies in between, no second run gets them. */
-  async #start(groups: readonly string[], run: () => Start): Promise<void> {
+  async #carry(groups: readonly string[], run: Start): Promise<void> {
     const { orm, runs, warn } = this.#parts
     const [first = '', ...others] = groups
     try {
       if (others.length > 0) await carryGroups(orm.em.fork(), first, groups)
-      await runs.start(run())
+      await runs.start(run)
     } catch (error) {
       warn('a run of mails was not started', { groupId: first, groups: groups.length, error })
     }
