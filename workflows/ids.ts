@@ -22,7 +22,7 @@ export const crlWorkflowId = (caId: string): string => `crl/${caId}`
 export const providerWorkflowId = (verb: 'prepare' | 'check', providerId: string): string =>
   `provider-${verb}/${providerId}`
 
-/** The run that sends the mails of one event. */
+/** The run that sends the mails of one event, and of those that it carries. */
 export const mailWorkflowId = (groupId: string): string => `mail/${groupId}`
 
 /** The run that sends a test mail to a user. */
