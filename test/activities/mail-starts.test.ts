@@ -71,7 +71,9 @@ test('a run is of one realm, says how many events it tells of, and of many group
   starts.add([...told(groups), ...told(others, other.id)])
   await starts.end()
   const realmOf = ({ attributes }: Start) => attributes.find(({ key }) => key === searchAttributes.realmId)?.value
-  const seen = fixture.started.map(start => `${realmOf(start)}: ${start.summary.replace(/[0-9a-f-]{36}/, 'id')}`)
+  const seen = fixture.started.map(
+    start => `${String(realmOf(start))}: ${start.summary.replace(/[0-9a-f-]{36}/, 'id')}`,
+  )
   const expected = [
     `${realm.id}: send the mails id and of 49 more`,
     `${realm.id}: send the mails id and of 1 more`,
