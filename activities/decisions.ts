@@ -17,7 +17,7 @@ import { actingPrincipal, type KnownPrincipal } from '../storage/principal.ts'
 import { CertRequest } from '../storage/rows/cert-request.ts'
 import { actAs, actor } from '../storage/rows/stamp.ts'
 import { askedBy, judge, openCases } from '../authority/request-case.ts'
-import { startMails, type QueuedMails } from './mail/starting.ts'
+import type { QueuedMails } from './mail/starting.ts'
 import type { Services } from './services.ts'
 
 /** One decision of one principal. */
@@ -114,7 +114,7 @@ export const decisionActivities = (services: Services) => ({
   /** Idempotency key: the message (`decisionId`); without one request, principal and action. */
   recordDecision: async (decision: Decision): Promise<Decided> => {
     const { outcome, mails } = await services.orm.em.fork().transactional(em => decide(em, services, decision))
-    startMails(services, mails)
+    services.mailStarts.add(mails)
     return outcome
   },
 })

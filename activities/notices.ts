@@ -2,7 +2,6 @@
 import { reminderWindows } from '../domain/notification-rules.ts'
 import { noticesAtOnce, realmsWithReaders, remind } from '../storage/expiry-notices.ts'
 import { isMailReady } from '../storage/mails.ts'
-import { startMails } from './mail/starting.ts'
 import type { Services } from './services.ts'
 
 /** The reminders of one realm. */
@@ -17,12 +16,12 @@ export interface RemindedChunk {
 }
 
 const remindRealm = async (services: Services, realmId: string): Promise<RemindedChunk> => {
-  const { orm, settings, clock } = services
+  const { orm, settings, clock, mailStarts } = services
   const now = clock()
   let reminded = 0
   for (const window of reminderWindows(await settings.list('notification.expiry-days'), now)) {
     const { count, groupId } = await orm.em.fork().transactional(em => remind(em, realmId, { window, now }))
-    startMails(services, [{ groupId, realmId }])
+    mailStarts.add([{ groupId, realmId }])
     reminded += count
     if (count === noticesAtOnce) return { reminded, more: true }
   }

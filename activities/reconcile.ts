@@ -8,7 +8,7 @@ import {
   runningOrders,
   waitingRequests,
 } from '../storage/missing-runs.ts'
-import { forgottenGroups } from '../storage/outbox.ts'
+import { forgottenRuns } from '../storage/outbox.ts'
 import {
   certRequestRun,
   issueRun,
@@ -35,7 +35,7 @@ const missingRuns = async ({ orm, settings, clock }: Services): Promise<Start[]>
   const waiting = (await waitingRequests(em, before)).map(request => certRequestRun(request, waitDays))
   const unprepared = (await providersWithoutCa(em, before)).filter(row => kindOf(row).lacksPreparation(row))
   const revocations = (await openRevocations(em, before)).map(revokeRun)
-  const mails = (await forgottenGroups(em, before)).map(({ id, realmId }) => sendMailsRun(id, realmId))
+  const mails = (await forgottenRuns(em, before)).map(({ groupId, realmId }) => sendMailsRun(groupId, realmId, true))
   const preparations = unprepared.map(({ id }) => prepareProviderRun(id))
   return [...claimed, ...orders, ...waiting, ...revocations, ...preparations, ...mails]
 }

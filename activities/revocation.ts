@@ -33,7 +33,6 @@ import { Revocation, RevocationItem } from '../storage/rows/revocation.ts'
 import { actAs } from '../storage/rows/stamp.ts'
 import { crlRun } from '../workflows/starts.ts'
 import { beating } from './beating.ts'
-import { startMails } from './mail/starting.ts'
 import { isFinal } from './patience.ts'
 import type { Services } from './services.ts'
 
@@ -183,8 +182,8 @@ const closeOnce = async (em: EntityManager, revocationId: string, now: Date): Pr
 }
 
 const close = async (services: Services, revocationId: string): Promise<RevocationCount> => {
-  const { orm, clock } = services
-  startMails(services, await orm.em.fork().transactional(em => closeOnce(em, revocationId, clock())))
+  const { orm, clock, mailStarts } = services
+  mailStarts.add(await orm.em.fork().transactional(em => closeOnce(em, revocationId, clock())))
   return countRevoked(orm.em.fork(), revocationId)
 }
 

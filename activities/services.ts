@@ -3,6 +3,7 @@ import type { MikroORM } from '@mikro-orm/postgresql'
 import type { Directory } from './directory/keycloak.ts'
 import type { AuthorityServices } from '../authority/services.ts'
 import type { Start } from '../workflows/starts.ts'
+import type { MailStarts } from './mail/starting.ts'
 
 /** Starts runs by their business id; a run that is there already is success. */
 export interface Runs {
@@ -16,4 +17,5 @@ export interface Services extends AuthorityServices {
   readonly runs: Runs
   /** The identity provider. */
   readonly directory: Directory
+  readonly mailStarts: MailStarts
 }

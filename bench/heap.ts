@@ -1,6 +1,6 @@
 // The memory of a running Node process, after its garbage is collected: asked through Node's inspector, which a signal
 // opens (SIGUSR1, on the port of NODE_OPTIONS=--inspect-port), so that the process needs no code for it.
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** MiB of a process: resident, heap of its main thread, and heaps of its other threads (those of the workflows). */
@@ -59,10 +59,9 @@ const socketOf = async (pid: number, port: number): Promise<WebSocket> => {
   throw new Error(`The inspector of process ${pid} did not open on port ${port}.`)
 }
 
-const residentOf = (pid: number): number => {
-  const [, kibibytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kibibytes) * 1024
-}
+/** Bytes of a process that are in memory. */
+export const residentOf = (pid: number): number =>
+  Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024
 
 /** Collects the garbage of all threads of a process and measures what is left. */
 export const memoryOf = async (pid: number, port: number): Promise<Memory> => {

@@ -38,10 +38,9 @@ export const makeScene = async (
   return { realmId: realm.id, policyId: policy.id }
 }
 
-const author = (principalId: string) => {
-  const now = new Date()
-  const who = { createdBy: principalId, createdByType: 'API_CLIENT' as const, createdDate: now }
-  return { ...who, lastModifiedBy: principalId, lastModifiedByType: 'API_CLIENT' as const, lastModifiedDate: now }
+const author = (principalId: string, date: Date) => {
+  const who = { createdBy: principalId, createdByType: 'API_CLIENT' as const, createdDate: date }
+  return { ...who, lastModifiedBy: principalId, lastModifiedByType: 'API_CLIENT' as const, lastModifiedDate: date }
 }
 
 const sliceSize = 500
@@ -50,13 +49,15 @@ interface Wanted extends Scene {
   readonly count: number
   /** Whether they wait for an approval; else they are approved. */
   readonly waiting?: boolean
+  /** When they were made; now when left out. */
+  readonly date?: Date
 }
 
 /** Stores so many PKCS#10 requests (a P-256 key each, an end entity each) and answers their ids. */
 export const storeRequests = async (
   databaseUrl: string,
   principalId: string,
-  { realmId, policyId, count, waiting = false }: Wanted,
+  { realmId, policyId, count, waiting = false, date = new Date() }: Wanted,
 ): Promise<string[]> => {
   const orm = await openStorage({ url: databaseUrl })
   const ids: string[] = []
@@ -70,7 +71,7 @@ export const storeRequests = async (
       }),
     )
     const em = orm.em.fork()
-    const stamp = author(principalId)
+    const stamp = author(principalId, date)
     await em.insertMany(
       EndEntity,
       slice.map(({ endEntityId, commonName }) => ({

@@ -16,6 +16,8 @@ export interface BenchStack {
   readonly demo: RestClient
   readonly databaseUrl: string
   readonly metricsUrl: string
+  /** What the payloads of runs are sealed with. */
+  readonly payloadKeys: string
   /** The port of the mail catcher. */
   readonly smtpPort: number
   /** Where Temporal's gRPC interface listens. */
@@ -93,8 +95,9 @@ export const startStack = async (checkout = '.'): Promise<BenchStack> => {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await untilReady(child)
-  const { postgresPassword } = JSON.parse(readFileSync(`${folder}/secrets.json`, 'utf8')) as {
+  const { postgresPassword, payloadKeys } = JSON.parse(readFileSync(`${folder}/secrets.json`, 'utf8')) as {
     postgresPassword: string
+    payloadKeys: string
   }
   const run = JSON.parse(readFileSync(`${folder}/run.json`, 'utf8')) as { parts: { name: string; pid: number }[] }
   const stop = () =>
@@ -105,6 +108,7 @@ export const startStack = async (checkout = '.'): Promise<BenchStack> => {
   return {
     ...clientsOf(readEnvironment(`${folder}/demo.env`)),
     databaseUrl: `postgresql://certwright:${encodeURIComponent(postgresPassword)}@127.0.0.1:${env['POSTGRES_PORT']}/certwright`,
+    payloadKeys,
     metricsUrl: `http://127.0.0.1:${env['WORKER_METRICS_PORT']}/metrics`,
     smtpPort: Number(env['SMTP_PORT']),
     temporalAddress: `127.0.0.1:${env['TEMPORAL_PORT']}`,

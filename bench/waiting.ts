@@ -1,91 +1,109 @@
-// `npm run bench:waiting`: the memory of the worker while orders wait for approval, with none of them, half and all.
-// BENCH_WAITING_ORDERS says how many (20,000), BENCH_WAITING_SECONDS how long they may take to open: what is open by then
-// is measured and recorded. Kept in bench/results/waiting.json.
+// `npm run bench:waiting`: the memory of the worker while orders wait for approval, with none of them, when its cache of runs
+// is full, with half and with all. BENCH_WAITING_ORDERS says how many (20,000), BENCH_WAITING_SECONDS how long they may take
+// to open: what is open by then is measured and recorded. Kept in bench/results/waiting.json.
 import { writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Client, Connection } from '@temporalio/client'
+import { Connection, type Client } from '@temporalio/client'
 import { freePort } from '../embedded/processes/ports.ts'
-import { temporalNamespace } from '../embedded/servers/temporal.ts'
+import { openStorage } from '../storage/orm.ts'
 import { memoryOf, type Memory } from './heap.ts'
-import { machine } from './machine.ts'
+import { cpuSeconds, machine } from './machine.ts'
 import { makeScene, storeRequests } from './scene.ts'
 import { startStack, type BenchStack } from './stack.ts'
+import { openOrders, sealingClient, waitingOrders, type Place } from './waiting-orders.ts'
 
 const wanted = Number(process.env['BENCH_WAITING_ORDERS'] ?? 20_000)
 const seconds = Number(process.env['BENCH_WAITING_SECONDS'] ?? 3600)
-const clients = 8
-/** After its last order the worker may still be busy: it is measured when the number of waiting runs stands still. */
-const restMs = 20_000
+const taskQueue = 'certwright'
+/** So many orders have more runs than the worker keeps in memory. */
+const fullCache = Math.min(1000, wanted / 4)
+/** Orders of some days ago, as most of those that wait are: the reconciler looks at them in turns. */
+const daysOld = 2
+/** Before it is measured the worker has so long to do what its schedules ask for, a run of the reconciler among it. */
+const restMs = 70_000
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 interface Point extends Memory {
-  /** Orders that were placed. */
+  /** Orders that were opened. */
   readonly orders: number
   /** Runs of orders that wait, as Temporal finds them. */
   readonly waitingOrders: number
-  /** All open runs: each request of an order has one that waits for its approvers. */
+  /** All open runs: each order has one, and so has its request, which waits for the approvers. */
   readonly openRuns: number
+  /** Runs that the worker has in memory. */
+  readonly cachedRuns: number
+  /** Since the first was opened. */
+  readonly minutes: number
 }
 
-/** Places an order for each request, a few at a time, until the time is over; answers how many. */
-const place = async ({ demo }: BenchStack, ids: readonly string[], end: number): Promise<number> => {
-  let next = 0
-  const lane = async (): Promise<void> => {
-    while (next < ids.length && performance.now() < end) {
-      const id = ids[next++]
-      await demo(`POST /api/v2/certificates/cert-requests/${id}?omitArtifacts=true`)
-    }
-  }
-  await Promise.all(Array.from({ length: clients }, lane))
-  return next
+const cachedRuns = async (metricsUrl: string): Promise<number> => {
+  const text = await (await fetch(metricsUrl)).text()
+  return Number(/^temporal_sticky_cache_size\{.*\} (\d+)/m.exec(text)?.[1])
 }
 
-const measurer = async (stack: BenchStack, inspectorPort: number) => {
-  const connection = await Connection.connect({ address: stack.temporalAddress })
-  const { workflow } = new Client({ connection, namespace: temporalNamespace })
-  const count = async (query: string): Promise<number> => (await workflow.count(query)).count
-  const worker = stack.parts().find(({ name }) => name === 'Worker')
+const measurer = ({ parts, metricsUrl }: BenchStack, client: Client, inspectorPort: number) => {
+  const worker = parts().find(({ name }) => name === 'Worker')
   if (!worker) throw new Error('The stack has no worker.')
-  const waiting = () => count('CertKind = "ORDER" AND CertReqState = "WAITING" AND ExecutionStatus = "Running"')
-  const atRest = async (orders: number): Promise<number> => {
-    for (let tries = 0; tries < 30 && (await waiting()) < orders; tries++) await wait(2000)
+  const begin = performance.now()
+  return async (orders: number): Promise<Point> => {
+    const minutes = Math.round((performance.now() - begin) / 6000) / 10
     await wait(restMs)
-    return waiting()
-  }
-  const measure = async (orders: number): Promise<Point> => {
-    const waitingOrders = await atRest(orders)
-    const openRuns = await count('ExecutionStatus = "Running"')
-    const point = { orders, waitingOrders, openRuns, ...(await memoryOf(worker.pid, inspectorPort)) }
+    const { count: openRuns } = await client.workflow.count('ExecutionStatus = "Running"')
+    const runs = {
+      orders,
+      waitingOrders: await waitingOrders(client),
+      openRuns,
+      cachedRuns: await cachedRuns(metricsUrl),
+    }
+    const point = { ...runs, minutes, ...(await memoryOf(worker.pid, inspectorPort)) }
     console.table([point])
+    console.table([Object.fromEntries(cpuSeconds(parts()))])
     return point
   }
-  return { measure, close: () => connection.close() }
 }
 
-const run = async (stack: BenchStack, inspectorPort: number): Promise<Point[]> => {
-  const { id } = await stack.demo<{ id: string }>('GET /authenticated-principal/')
+/** Opens orders up to each of these numbers, as far as the time allows, and measures there. */
+const run = async (stack: BenchStack, place: Place, inspectorPort: number): Promise<Point[]> => {
   const scene = await makeScene(stack, 'EC')
-  // The code of issuing and of waiting is there before the first measurement.
-  const warm = await storeRequests(stack.databaseUrl, id, { ...scene, count: 20, waiting: true })
-  await place(stack, warm, Infinity)
-  const { measure, close } = await measurer(stack, inspectorPort)
-  const points = [await measure(warm.length)]
+  const date = new Date(Date.now() - daysOld * 86_400_000)
   const end = performance.now() + seconds * 1000
-  for (const until of [end - (seconds * 1000) / 2, end]) {
-    const ids = await storeRequests(stack.databaseUrl, id, { ...scene, count: Math.ceil(wanted / 2), waiting: true })
-    const placed = await place(stack, ids, until)
-    points.push(await measure((points.at(-1)?.orders ?? 0) + placed))
+  const store = (count: number) =>
+    storeRequests(stack.databaseUrl, place.principalId, { ...scene, count, waiting: true, date })
+  // The code of issuing and of waiting is there before the first measurement.
+  let orders = await openOrders(place, await store(20), end)
+  const measure = measurer(stack, place.client, inspectorPort)
+  const points = [await measure(orders)]
+  const half = (performance.now() + end) / 2
+  for (const [upTo, until] of [
+    [fullCache, half],
+    [wanted / 2, half],
+    [wanted, end],
+  ] as const) {
+    orders += await openOrders(place, await store(Math.max(0, upTo - orders)), until)
+    points.push(await measure(orders))
   }
-  await close()
   return points
+}
+
+const withStack = async (stack: BenchStack, inspectorPort: number): Promise<Point[]> => {
+  const { id: principalId } = await stack.demo<{ id: string }>('GET /authenticated-principal/')
+  const connection = await Connection.connect({ address: stack.temporalAddress })
+  const orm = await openStorage({ url: stack.databaseUrl, connections: 12 })
+  const client = sealingClient(connection, stack.payloadKeys)
+  try {
+    return await run(stack, { em: () => orm.em.fork(), client, taskQueue, principalId }, inspectorPort)
+  } finally {
+    await orm.close()
+    await connection.close()
+  }
 }
 
 const inspectorPort = await freePort()
 process.env['NODE_OPTIONS'] = `--inspect-port=127.0.0.1:${inspectorPort}`
 const stack = await startStack()
 try {
-  const points = await run(stack, inspectorPort)
+  const points = await withStack(stack, inspectorPort)
   const command = `BENCH_WAITING_ORDERS=${wanted} BENCH_WAITING_SECONDS=${seconds} npm run bench:waiting`
   const kept = { date: new Date().toISOString(), command, machine: machine(), unit: 'MiB', points }
   writeFileSync('bench/results/waiting.json', `${JSON.stringify(kept, null, 2)}\n`)

@@ -1,6 +1,25 @@
-// The way of queued mails through the outbox: what is still to be sent, and how each ended.
+// The way of queued mails through the outbox: which run sends them, what is still to be sent, and how each ended.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Mail, MailGroup } from './rows/mail.ts'
+
+/** The groups of a run in SQL: the one that names it, unless another run carries that, and those that it carries. */
+const ofRun = '((g.id = ? and g.carried_by is null) or g.carried_by = ?)'
+
+/** Lets the run of a group carry these as well, it among them; what another run has stays with that. */
+export const carryGroups = async (em: EntityManager, groupId: string, ids: readonly string[]): Promise<void> => {
+  await em.execute('update mail_group set carried_by = ? where id = any(?::uuid[]) and carried_by is null', [
+    groupId,
+    `{${ids.join()}}`,
+  ])
+}
+
+/** The groups that a run sends, the oldest first. */
+export const groupsOf = (em: EntityManager, groupId: string): Promise<MailGroup[]> =>
+  em.find(
+    MailGroup,
+    { $or: [{ id: groupId, carriedBy: null }, { carriedBy: groupId }] },
+    { orderBy: { createdDate: 'asc' } },
+  )
 
 /** Ends the gathering of a group unless its run still has certificates to issue; answers whether it is over. */
 export const closeGathering = async (em: EntityManager, groupId: string, patient: boolean): Promise<boolean> => {
@@ -16,14 +35,18 @@ export const closeGathering = async (em: EntityManager, groupId: string, patient
   return row?.gathers !== true
 }
 
-/** The next queued mails of a group behind one of them, by id. */
+/** The next queued mails of these groups behind one of them, by id. */
 export const nextMails = (
   em: EntityManager,
-  groupId: string,
+  groupIds: readonly string[],
   { after, limit }: { readonly after: string | null; readonly limit: number },
 ): Promise<Mail[]> => {
   const behind = after === null ? {} : { id: { $gt: after } }
-  return em.find(Mail, { groupId, status: 'QUEUED', ...behind }, { orderBy: { id: 'asc' }, limit })
+  return em.find(
+    Mail,
+    { groupId: { $in: [...groupIds] }, status: 'QUEUED', ...behind },
+    { orderBy: { id: 'asc' }, limit },
+  )
 }
 
 /** Notes that an attempt begins; false when the mail has ended meanwhile. */
@@ -55,60 +78,75 @@ export const noteReason = async (em: EntityManager, ids: readonly string[], fail
   await em.nativeUpdate(Mail, { id: { $in: [...ids] }, status: 'QUEUED' }, { failureReason })
 }
 
-/** Keeps why the queued mails of a group behind one of them were not tried. */
+/** Keeps why the queued mails of these groups behind one of them were not tried. */
 export const noteReasonBehind = async (
   em: EntityManager,
-  { groupId, after }: { readonly groupId: string; readonly after: string },
+  { groupIds, after }: { readonly groupIds: readonly string[]; readonly after: string },
   failureReason: string,
 ): Promise<void> => {
-  await em.nativeUpdate(Mail, { groupId, status: 'QUEUED', id: { $gt: after } }, { failureReason })
+  const behind = { groupId: { $in: [...groupIds] }, status: 'QUEUED' as const, id: { $gt: after } }
+  await em.nativeUpdate(Mail, behind, { failureReason })
 }
 
-/** Gives up what is still queued of a group; the reason of its last attempt stays. */
+/** Gives up what is still queued of a run; the reason of its last attempt stays. */
 export const giveUp = async (em: EntityManager, groupId: string, now: Date): Promise<number> => {
   const rows = await em.execute<{ id: string }[]>(
-    `update mail set status = 'FAILED', ended_date = ?, sealed_token = null,
-            failure_reason = coalesce(failure_reason, 'No attempt was made.')
-      where group_id = ? and status = 'QUEUED' returning id`,
-    [now, groupId],
+    `update mail m set status = 'FAILED', ended_date = ?, sealed_token = null,
+            failure_reason = coalesce(m.failure_reason, 'No attempt was made.')
+       from mail_group g where g.id = m.group_id and ${ofRun} and m.status = 'QUEUED' returning m.id`,
+    [now, groupId, groupId],
   )
   return rows.length
 }
 
-/** How the mails of a group stand. */
+/** How mails stand. */
 export interface MailCounts {
   readonly queued: number
   readonly sent: number
   readonly failed: number
 }
 
-/** Notes that the run of a group looked at it, closes the group when nothing is queued any more, and counts its mails. */
+/** Notes that a run looked at its groups, closes those of which nothing is queued any more, and counts their mails. */
 export const settle = async (em: EntityManager, groupId: string, now: Date): Promise<MailCounts> => {
   const [row] = await em.execute<Record<keyof MailCounts, string>[]>(
     `with counted as (
-       select count(*) filter (where status = 'QUEUED') as queued, count(*) filter (where status = 'SENT') as sent,
-              count(*) filter (where status = 'FAILED') as failed from mail where group_id = ?),
+       select g.id, count(*) filter (where m.status = 'QUEUED') as queued,
+              count(*) filter (where m.status = 'SENT') as sent, count(*) filter (where m.status = 'FAILED') as failed
+         from mail_group g left join mail m on m.group_id = g.id where ${ofRun} group by g.id),
      touched as (
-       update mail_group set tried_date = ?, closed_date = case when (select queued from counted) = 0 then ?::timestamptz end
-        where id = ?)
-     select * from counted`,
-    [groupId, now, now, groupId],
+       update mail_group g set tried_date = ?, closed_date = case when c.queued = 0 then ?::timestamptz end
+         from counted c where c.id = g.id)
+     select coalesce(sum(queued), 0) as queued, coalesce(sum(sent), 0) as sent, coalesce(sum(failed), 0) as failed
+       from counted`,
+    [groupId, groupId, now, now],
   )
   return { queued: Number(row?.queued ?? 0), sent: Number(row?.sent ?? 0), failed: Number(row?.failed ?? 0) }
 }
 
-/** A run waits so long at most between two looks at its group, and a little. */
+/** A run waits so long at most between two looks at its groups, and a little. */
 const forgottenAfterMs = 2 * 3_600_000
 
 /** The most groups that are looked at in one pass. */
 const maxGroups = 5000
 
-/** The open groups that no run has looked at: since they were made, or for longer than a run ever waits. */
-export const forgottenGroups = (em: EntityManager, before: Date): Promise<MailGroup[]> => {
-  const longAgo = new Date(before.getTime() - forgottenAfterMs)
-  return em.find(
-    MailGroup,
-    { closedDate: null, createdDate: { $lt: before }, $or: [{ triedDate: null }, { triedDate: { $lt: longAgo } }] },
-    { limit: maxGroups, orderBy: { createdDate: 'asc' } },
-  )
+/** A run of mails, by the group that names it. */
+export interface MailRun {
+  readonly groupId: string
+  readonly realmId: string | null
 }
+
+/**
+ * The runs of open groups that no run has looked at: since they were made, or for longer than a run ever waits. From here on
+ * a group that no other run carries has one of its own.
+ */
+export const forgottenRuns = (em: EntityManager, before: Date): Promise<MailRun[]> =>
+  em.execute<MailRun[]>(
+    `with forgotten as (
+       select id from mail_group where closed_date is null and created_date < ? and (tried_date is null or tried_date < ?)
+        order by created_date limit ?),
+     taken as (
+       update mail_group g set carried_by = coalesce(g.carried_by, g.id) from forgotten f where f.id = g.id
+       returning g.carried_by, g.realm_id)
+     select distinct carried_by as "groupId", realm_id as "realmId" from taken`,
+    [before, new Date(before.getTime() - forgottenAfterMs), maxGroups],
+  )

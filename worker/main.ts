@@ -14,6 +14,7 @@ import { z } from 'zod'
 import { createActivities } from '../activities/index.ts'
 import { firstStart, type FirstAdmins } from '../activities/first-start.ts'
 import { openDirectory, type Directory } from '../activities/directory/keycloak.ts'
+import { MailStarts } from '../activities/mail/starting.ts'
 import type { Services } from '../activities/services.ts'
 import { addKnownKeys } from '../pki/keys/known-keys.ts'
 import { openStorage } from '../storage/orm.ts'
@@ -114,11 +115,18 @@ const start = async () => {
     settings,
     warn: (text, err) => log.warn({ err }, text),
   })
+  const runs = createRuns(client, config.TEMPORAL_TASK_QUEUE)
+  const mailStarts = new MailStarts({
+    orm,
+    runs,
+    warn: (text, { error, ...meta }) => log.warn({ err: error, ...meta }, text),
+  })
   const services: Services = {
     orm,
     seal,
     settings,
-    runs: createRuns(client, config.TEMPORAL_TASK_QUEUE),
+    runs,
+    mailStarts,
     directory: directoryIn(config),
     clock,
     baseUrl: config.BASE_URL,
@@ -135,10 +143,10 @@ const start = async () => {
     activities: createActivities(services),
     bundle: await bundleWorkflows(),
   })
-  return { worker, connection, orm, listener }
+  return { worker, connection, orm, listener, mailStarts }
 }
 
-const { worker, connection, orm, listener } = await start()
+const { worker, connection, orm, listener, mailStarts } = await start()
 const running = worker.run()
 /** Asked twice, as by impatient people, it still ends in order: a worker that drains must not be told again. */
 const stop = (): void => {
@@ -150,6 +158,7 @@ const stopWatching = watchEventLoop()
 log.info('the worker is ready')
 await running
 stopWatching()
+await mailStarts.end()
 await listener.stop()
 await connection.close()
 await orm.close()

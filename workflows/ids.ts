@@ -28,7 +28,7 @@ export const providerWorkflowId = (verb: 'prepare' | 'check', providerId: string
 /** The run that makes, changes or deletes an API client: one at a time. */
 export const apiClientWorkflowId = (apiClientId: string): string => `api-client/${apiClientId}`
 
-/** The run that sends the mails of one event. */
+/** The run that sends the mails of one event, and of those that it carries. */
 export const mailWorkflowId = (groupId: string): string => `mail/${groupId}`
 
 /** The run that sends a test mail to a user. */

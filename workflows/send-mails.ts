@@ -1,4 +1,4 @@
-// The mails of one event: sent, and tried again with growing pauses until their time is over (contract 8).
+// The mails of one event, or of several that share a run: sent, and tried again with growing pauses until their time is over (contract 8).
 import { ActivityFailure, isCancellation, log, setCurrentDetails, sleep } from '@temporalio/workflow'
 import { mailPatienceMs } from '../domain/mails.ts'
 import { mailing, probes, records } from './activities.ts'
@@ -64,8 +64,8 @@ const ended = (progress: MailProgress, passes: number): MailProgress => {
 }
 
 /**
- * Sends the mails of a group; what is not sent 72 hours after its event is recorded as failed. A group that is whole, as
- * whoever queued it knows, has nothing to gather: where all goes well its run is one step.
+ * Sends the mails of a group and of those that its run carries; what is not sent 72 hours after its event is recorded as
+ * failed. A group that is whole, as whoever queued it knows, has nothing to gather: where all goes well its run is one step.
  */
 export async function sendMails(groupId: string, isWhole = false): Promise<MailProgress> {
   mustBeRun(mailWorkflowId(groupId))

@@ -122,15 +122,22 @@ export const checkProviderRun = (providerId: string): Start<typeof checkProvider
 
 /**
  * The run that sends the mails of one event, by the id that queuing them answered; operators find it by its realm. A group
- * that gathers nothing is whole.
+ * that may gather more first has its run ask for it.
  */
-export const sendMailsRun = (groupId: string, realmId?: string | null, isWhole = false): Start<typeof sendMails> => ({
+export const sendMailsRun = (groupId: string, realmId?: string | null, mayGather = false): Start<typeof sendMails> => ({
   workflow: 'sendMails',
   id: mailWorkflowId(groupId),
-  args: isWhole ? [groupId, true] : [groupId],
+  args: mayGather ? [groupId] : [groupId, true],
   summary: `send the mails ${groupId}`,
   attributes: attributesOf({ kind: 'MAIL', realmId }),
 })
+
+/** The run of the first of these groups of a realm, that carries the others as well. */
+export const sendManyMailsRun = (groupIds: readonly string[], realmId: string | null): Start<typeof sendMails> => {
+  const [first = '', ...others] = groupIds
+  const run = sendMailsRun(first, realmId)
+  return others.length === 0 ? run : { ...run, summary: `${run.summary} and of ${others.length} more` }
+}
 
 /** The run that sends a test mail to a user. */
 export const checkMailServerRun = (userId: string): Start<typeof checkMailServer> => ({

@@ -96,14 +96,14 @@ const issueOrEnd = async (services: Services, run: IssueRun): Promise<ItemOutcom
 
 const gone = { apiError: 'INVALID_STATE', errorMessage: 'The request is no longer waiting for this run.' } as const
 
-/** Issues the certificates of a run, a few at a time; `beat` is called after each few. */
+/** Issues the certificates of a run, a few at a time; `beat` is called between them: one issue alone has none. */
 export const issueChunk = async (services: Services, run: IssueRun, beat: () => void): Promise<ItemOutcome[]> => {
   const outcomes = new Map<string, ItemOutcome>()
   for (let start = 0; start < run.certRequestIds.length; start += storedAtOnce) {
+    if (start > 0) beat()
     const certRequestIds = run.certRequestIds.slice(start, start + storedAtOnce)
     for (const outcome of await issueOrEnd(services, { ...run, certRequestIds }))
       outcomes.set(outcome.certRequestId, outcome)
-    beat()
   }
   return run.certRequestIds.map(id => outcomes.get(id) ?? { certRequestId: id, failure: gone })
 }

@@ -30,7 +30,7 @@ export const queueIssuedMails = async (
   for (const [realmId, theirs] of Map.groupBy(told, ({ request }) => request.realmId)) {
     const event = { realmId, items: theirs.map(itemOf), gathers }
     const groupId = await queueEventMails(em, { kind: 'CERTIFICATES_CREATED', ...event }, { now })
-    queued.push({ groupId, realmId, isWhole: gathers === null })
+    queued.push({ groupId, realmId, gathers: gathers !== null })
   }
   return queued
 }

@@ -19,7 +19,6 @@ import { isOrder } from '../../workflows/ids.ts'
 import type { Seal } from '../../storage/seal.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import type { Services } from '../services.ts'
-import { startMails } from '../mail/starting.ts'
 import { queueIssuedMails } from './mails.ts'
 import type { Issued, ReadyRequest } from './sign.ts'
 import { overtakenIn } from './uniqueness.ts'
@@ -166,6 +165,6 @@ const storeAll = async (em: EntityManager, services: Services, { runId, issued, 
 export const storeIssued = async (services: Services, runId: string, results: Results): Promise<ItemOutcome[]> => {
   const em = services.orm.em.fork()
   const { outcomes, mails } = await em.transactional(fork => storeAll(fork, services, { runId, ...results }))
-  startMails(services, mails)
+  services.mailStarts.add(mails)
   return outcomes
 }

@@ -31,16 +31,20 @@ const linkOf = async ({ settings, seal, baseUrl }: Services, mail: Mail): Promis
   return `${page}?token=${encodeURIComponent(token)}`
 }
 
-/** Answers how to write the letter of each mail of a group; throws MailTrouble where there is nothing to send any more. */
+/** Answers how to write the letter of a mail of a group; that throws MailTrouble where there is nothing to send any more. */
 export const lettersOf = async (
   em: EntityManager,
   services: Services,
-  { kind, facts, realmId }: MailGroup,
-): Promise<(mail: Mail) => Promise<Letter>> => {
+): Promise<(group: MailGroup, mail: Mail) => Promise<Letter>> => {
   const language = await services.settings.text('mail.language')
-  const realm = (realmId ? await em.findOne(Realm, realmId) : null)?.name ?? ''
-  const attachments = kind === 'CERTIFICATE' ? await filesOf(em, facts.items[0]?.id ?? '') : []
-  const contents: Contents = { kind, facts, realm, attachments }
-  return async mail =>
-    writeLetter(language, kind === 'VERIFICATION' ? { ...contents, link: await linkOf(services, mail) } : contents)
+  return async ({ kind, facts, realmId }, mail) => {
+    // The same realm of many groups is read once: the EntityManager knows it then.
+    const realm = (realmId ? await em.findOne(Realm, realmId) : null)?.name ?? ''
+    const attachments = kind === 'CERTIFICATE' ? await filesOf(em, facts.items[0]?.id ?? '') : []
+    const contents: Contents = { kind, facts, realm, attachments }
+    return writeLetter(
+      language,
+      kind === 'VERIFICATION' ? { ...contents, link: await linkOf(services, mail) } : contents,
+    )
+  }
 }

@@ -1,9 +1,10 @@
-// Sending the queued mails of a group, over a few connections at once: how each ended stands in its row before the next.
+// Sending the queued mails of a run, over a few connections at once: how each ended stands in its row before the next.
 import { log } from '@temporalio/activity'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { beginAttempt, endMail, nextMails, noteReason, noteReasonBehind } from '../../storage/outbox.ts'
-import { Mail, MailGroup } from '../../storage/rows/mail.ts'
+import { beginAttempt, endMail, nextMails, noteReason, noteReasonBehind, groupsOf } from '../../storage/outbox.ts'
+import type { Mail, MailGroup } from '../../storage/rows/mail.ts'
 import type { MailProgress } from '../../workflows/send-mails.ts'
+import { mustGoOn } from '../beating.ts'
 import type { Services } from '../services.ts'
 import { lettersOf } from './contents.ts'
 import type { Letter } from './letter.ts'
@@ -11,8 +12,9 @@ import { makeMessage } from './message.ts'
 import { MailSession, readMailServer, type MailServer } from './server.ts'
 import { MailTrouble } from './trouble.ts'
 
-/** The next mails of a group. */
+/** The next mails of a run. */
 export interface MailChunk {
+  /** The group that names the run. */
   readonly groupId: string
   /** The id of the last mail of the chunk before. */
   readonly after: string | null
@@ -24,12 +26,14 @@ export interface ChunkEnd {
   readonly last: string | null
   /** Whether the mail server takes no more now. */
   readonly over: boolean
-  /** How the mails of the group stand at the end of the pass. */
+  /** How the mails of the run stand at the end of the pass. */
   readonly settled?: MailProgress
 }
 
 const atOnce = 50
 const connections = 4
+/** For fewer mails another connection costs more than it saves. */
+const mailsPerConnection = 10
 
 /** So many connections that fail end a pass: the server has a trouble of its own. */
 const strikesAllowed = 3
@@ -37,11 +41,10 @@ const strikesAllowed = 3
 /** What all connections of a chunk work with. */
 interface Sending {
   readonly services: Services
-  readonly group: MailGroup
+  readonly groups: ReadonlyMap<string, MailGroup>
   readonly server: MailServer
-  readonly letterOf: (mail: Mail) => Promise<Letter>
+  readonly letterOf: (group: MailGroup, mail: Mail) => Promise<Letter>
   readonly queue: Mail[]
-  readonly beat: () => void
   strikes: number
   /** The last trouble of the server. */
   reason: string
@@ -53,9 +56,11 @@ const idsOf = (mails: readonly Mail[]): string[] => mails.map(({ id }) => id)
 const messageIdOf = ({ baseUrl }: Services, { id }: Mail): string => `${id}@${new URL(baseUrl).hostname}`
 
 const sendOne = async (sending: Sending, session: MailSession, mail: Mail): Promise<void> => {
-  const { services, group, server, letterOf } = sending
+  const { services, groups, server, letterOf } = sending
+  const group = groups.get(mail.groupId)
+  if (!group) throw new Error('A mail of another run.')
   const envelope = { messageId: messageIdOf(services, mail), from: server.from, to: mail.address }
-  const message = await makeMessage(await letterOf(mail), { ...envelope, date: group.createdDate })
+  const message = await makeMessage(await letterOf(group, mail), { ...envelope, date: group.createdDate })
   await session.send({ to: mail.address, message })
 }
 
@@ -114,7 +119,7 @@ const work = async (sending: Sending): Promise<void> => {
   try {
     for (let mail = nextOf(sending); mail; mail = nextOf(sending)) {
       session = await attempt(sending, mail, session)
-      sending.beat()
+      mustGoOn()
     }
   } finally {
     session?.close()
@@ -123,39 +128,26 @@ const work = async (sending: Sending): Promise<void> => {
 
 /** The mails of a chunk and where it ends: a pass that ends with it leaves what is behind untried. */
 interface Taken {
+  /** The group that names the run. */
   readonly groupId: string
+  readonly groups: ReadonlyMap<string, MailGroup>
   readonly mails: readonly Mail[]
   readonly last: string
 }
 
 /** The reason of a trouble that ends the pass is that of all mails that it did not come to. */
-const noteEnd = async (em: EntityManager, { groupId, mails, last }: Taken, reason: string): Promise<void> => {
+const noteEnd = async (em: EntityManager, { groups, mails, last }: Taken, reason: string): Promise<void> => {
   await noteReason(em, idsOf(mails), reason)
-  await noteReasonBehind(em, { groupId, after: last }, reason)
-}
-
-/** What concerns every one of these mails: while it lasts none is sent. */
-const noteForAll = async (services: Services, taken: Taken, trouble: MailTrouble): Promise<void> => {
-  const em = services.orm.em.fork()
-  const { message: reason, permanent } = trouble
-  log.warn('mails cannot be sent', { groupId: taken.groupId, reason })
-  if (!permanent) return noteEnd(em, taken, reason)
-  const now = services.clock()
-  for (const { id } of taken.mails) await endMail(em, id, { status: 'FAILED', reason, now })
+  await noteReasonBehind(em, { groupIds: [...groups.keys()], after: last }, reason)
 }
 
 /** What was not tried because the server takes no more has that reason as well. Answers whether that is so. */
-const noteUntried = async (em: EntityManager, { queue, reason, group, strikes }: Sending, last: string) => {
-  if (reason) log.warn('mails cannot be sent', { groupId: group.id, reason })
+const noteUntried = async (em: EntityManager, taken: Taken, { queue, reason, strikes }: Sending): Promise<boolean> => {
+  if (reason) log.warn('mails cannot be sent', { groupId: taken.groupId, reason })
   const isOver = strikes >= strikesAllowed
-  if (isOver) await noteEnd(em, { groupId: group.id, mails: queue, last }, reason)
+  if (isOver) await noteEnd(em, { ...taken, mails: queue }, reason)
   return isOver
 }
-
-const open = async (em: EntityManager, services: Services, group: MailGroup) => ({
-  server: await readMailServer(services.settings),
-  letterOf: await lettersOf(em, services, group),
-})
 
 /** Waits for all, also when one fails: no connection is left behind. */
 const all = async (works: readonly Promise<void>[]): Promise<void> => {
@@ -163,30 +155,39 @@ const all = async (works: readonly Promise<void>[]): Promise<void> => {
   if (failed?.status === 'rejected') throw failed.reason
 }
 
-/** Sends the next mails of a group. */
-export const sendChunk = async (services: Services, chunk: MailChunk, beat: () => void): Promise<ChunkEnd> => {
+/** One attempt at each of these mails; answers whether the server takes no more. */
+const sendTaken = async (services: Services, taken: Taken): Promise<boolean> => {
   const em = services.orm.em.fork()
-  const group = await em.findOne(MailGroup, chunk.groupId)
-  const queue = group ? await nextMails(em, chunk.groupId, { after: chunk.after, limit: atOnce }) : []
-  const last = queue.at(-1)?.id ?? null
-  if (!group || last === null) return { last: null, over: false }
+  const { groups, mails } = taken
+  const server = await readMailServer(services.settings)
+  const letterOf = await lettersOf(em, services)
+  const sending: Sending = { services, groups, server, letterOf, queue: [...mails], strikes: 0, reason: '' }
+  const lanes = Math.min(connections, Math.ceil(mails.length / mailsPerConnection))
+  await all(Array.from({ length: lanes }, () => work(sending)))
+  return noteUntried(em, taken, sending)
+}
+
+/** What hinders every mail: while it lasts none is sent. */
+const noteForAll = async ({ orm }: Services, taken: Taken, { message: reason }: MailTrouble): Promise<void> => {
+  log.warn('mails cannot be sent', { groupId: taken.groupId, reason })
+  await noteEnd(orm.em.fork(), taken, reason)
+}
+
+/** Sends the next mails of a run. */
+export const sendChunk = async (services: Services, { groupId, after }: MailChunk): Promise<ChunkEnd> => {
+  const em = services.orm.em.fork()
+  const groups = new Map((await groupsOf(em, groupId)).map(group => [group.id, group]))
+  const mails = await nextMails(em, [...groups.keys()], { after, limit: atOnce })
+  const last = mails.at(-1)?.id ?? null
+  if (last === null) return { last: null, over: false }
+  const taken = { groupId, groups, mails, last }
   try {
-    const sending: Sending = {
-      services,
-      group,
-      queue: [...queue],
-      beat,
-      strikes: 0,
-      reason: '',
-      ...(await open(em, services, group)),
-    }
-    await all(Array.from({ length: Math.min(connections, queue.length) }, () => work(sending)))
-    const over = await noteUntried(em, sending, last)
+    const over = await sendTaken(services, taken)
     // A chunk that is not full has nothing behind it.
-    return { last: queue.length < atOnce ? null : last, over }
+    return { last: mails.length < atOnce ? null : last, over }
   } catch (error) {
     if (!(error instanceof MailTrouble)) throw error
-    await noteForAll(services, { groupId: chunk.groupId, mails: queue, last }, error)
-    return { last, over: !error.permanent }
+    await noteForAll(services, taken, error)
+    return { last, over: true }
   }
 }

@@ -29,9 +29,14 @@ const isReadByOthers = (schema: z.ZodType): boolean => readByOthers.get(schema) 
 
 const textTypes = new Set(['string', 'enum', 'literal'])
 
-/** Duplicates of a set count once, ids whatever their case. */
-const countOf = (items: readonly unknown[], distinct: boolean): number =>
-  distinct ? new Set(items.map(item => (typeof item === 'string' ? item.toLowerCase() : item))).size : items.length
+/** The items of a set, each once, ids whatever their case: as duplicates count (contract 1.2). */
+const eachOnce = (items: readonly unknown[]): readonly unknown[] => {
+  const known = new Set<unknown>()
+  return items.filter(item => {
+    const before = known.size
+    return known.add(typeof item === 'string' ? item.toLowerCase() : item).size > before
+  })
+}
 
 /** A list whose items are to be seen and tried in slices. */
 interface LongList {
@@ -86,13 +91,16 @@ class Look {
     return seen
   }
 
-  #list(list: z.ZodArray, items: readonly unknown[]): unknown {
+  #list(list: z.ZodArray, given: readonly unknown[]): unknown {
     const { max, distinct } = lengthOf(list)
-    if (items.length > max && countOf(items, distinct) > max) {
+    const counted = distinct && given.length > max ? eachOnce(given) : given
+    if (counted.length > max) {
       this.#fault(`must have at most ${max} items`, { tooLong: true })
-      return items
+      return given
     }
     const element = list.element as z.ZodType
+    // Ids that are there again need not be read again: reading 140,000 of them would keep others waiting.
+    const items = element instanceof z.ZodGUID ? counted : given
     if (items.length <= sliceLength) return items.map((item, index) => this.#within(index, element, item))
     const later = { element, path: [...this.#path], items: [...items] }
     this.#long.push(later)

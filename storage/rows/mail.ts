@@ -14,6 +14,8 @@ const group = defineEntity({
     facts: p.json<MailFacts>(),
     /** The run whose certificates are still added to it: one mail a batch. */
     gathers: p.string().length(100).nullable().onCreate(none),
+    /** The group whose run sends this one: itself, or another one of its realm; null is itself as well. */
+    carriedBy: p.uuid().nullable().onCreate(none),
     createdDate: creationDate(),
     /** The last time that its run looked at it. */
     triedDate: p.datetime(3).nullable().onCreate(none),
@@ -27,13 +29,17 @@ const group = defineEntity({
         'create unique index mail_group_gathering on mail_group (gathers, realm_id, kind) where gathers is not null',
     },
     {
+      name: 'mail_group_carried',
+      expression: 'create index mail_group_carried on mail_group (carried_by) where carried_by is not null',
+    },
+    {
       name: 'mail_group_open',
       expression: 'create index mail_group_open on mail_group (created_date) where closed_date is null',
     },
   ],
 })
 
-/** What the mails of one event have in common; its id names the run that sends them. */
+/** What the mails of one event have in common; its id names the run that sends them, unless that of another group does. */
 export class MailGroup extends group.class {}
 group.setClass(MailGroup)
 

@@ -7,7 +7,8 @@ import { DefaultLogger } from '@temporalio/worker'
 import { openDirectory } from '../../activities/directory/keycloak.ts'
 import { createActivities } from '../../activities/index.ts'
 import { firstStart } from '../../activities/first-start.ts'
-import type { Services } from '../../activities/services.ts'
+import { MailStarts } from '../../activities/mail/starting.ts'
+import type { Runs, Services } from '../../activities/services.ts'
 import type { ValidFor } from '../../domain/enums.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateOrder, OrderItem } from '../../storage/rows/certificate-order.ts'
@@ -36,16 +37,18 @@ export const openFixture = async (own: Partial<Services> = {}) => {
   const orm = await openStorage({ url: await freshDatabase(), connections: 20 })
   const started: Start[] = []
   const seal = own.seal ?? new Seal(new Map([['test', randomBytes(32)]]))
+  const runs: Runs = {
+    start: async run => {
+      started.push(run)
+      return true
+    },
+  }
   const services: Services = {
     orm,
     seal,
     settings: new Settings(orm.em, { seal, freshForMs: 0 }),
-    runs: {
-      start: async run => {
-        started.push(run)
-        return true
-      },
-    },
+    runs,
+    mailStarts: new MailStarts({ orm, runs, warn: () => {} }),
     clock: () => new Date(),
     baseUrl: 'http://localhost',
     directory: openDirectory(undefined),

@@ -138,7 +138,7 @@ test('answers come in the order of the list, over several commits', async () => 
   const scene = await makeScene(fixture.orm)
   const em = fixture.em()
   const ids: string[] = []
-  for (let count = 0; count < 60; count++) ids.push((await newRequest(em, scene, { runId: 'issue/long' })).id)
+  for (let count = 0; count < 110; count++) ids.push((await newRequest(em, scene, { runId: 'issue/long' })).id)
   const environment = surroundings('issue/long')
   let beats = 0
   environment.on('heartbeat', () => (beats += 1))
@@ -149,6 +149,17 @@ test('answers come in the order of the list, over several commits', async () => 
   expect(outcomes.map(({ certRequestId }) => certRequestId)).toEqual(ids)
   expect(outcomes.every(({ certificateId }) => certificateId)).toBe(true)
   expect(beats).toBeGreaterThanOrEqual(2)
+})
+
+test('an issue alone sends no heartbeat: each is a call of Temporal', async () => {
+  const request = await newRequest(fixture.em(), await makeScene(fixture.orm))
+  const environment = surroundings(request.runId ?? '')
+  let beats = 0
+  environment.on('heartbeat', () => (beats += 1))
+  const input = { runId: request.runId ?? '', certRequestIds: [request.id] }
+  const [outcome]: ItemOutcome[] = await environment.run(fixture.activities.issueChunk, input)
+  expect(outcome?.certificateId).toBeDefined()
+  expect(beats).toBe(0)
 })
 
 test('a run that is cancelled, as by a worker that ends, stops after a commit, and the next try does the rest', async () => {

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals'
 import type { ChunkEnd } from '../../activities/mail/sending.ts'
 import { queueEventMails, queueMails, type NewMails } from '../../storage/mails.ts'
 import { settingSecretUse } from '../../storage/key-uses.ts'
-import { forgottenGroups } from '../../storage/outbox.ts'
+import { forgottenRuns } from '../../storage/outbox.ts'
 import { Mail, MailGroup } from '../../storage/rows/mail.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import { linkMailingList } from '../support/records.ts'
@@ -222,7 +222,7 @@ test('the reconciler starts the run of groups that nobody looked at, once they a
   await run(fixture.activities.startMissingRuns, undefined)
   const ids = fixture.started.map(({ id }) => id).filter(id => id.startsWith('mail/'))
   expect(ids.toSorted()).toEqual([`mail/${groups[0]}`, `mail/${lost}`].toSorted())
-  expect(await forgottenGroups(fixture.em(), new Date(now - 2 * 60_000))).toHaveLength(1)
+  expect(await forgottenRuns(fixture.em(), new Date(now - 2 * 60_000))).toHaveLength(1)
 })
 
 test('an input that names another group is refused', async () => {

@@ -11,21 +11,21 @@ export interface ReadCrl {
   readonly number: number
   /** The reason of each entry by serial number (hex, lower case, without leading zeros); null where it tells none. */
   readonly entries: ReadonlyMap<string, string | null>
+  /** How many entries there are, also when they name a serial number again. */
+  readonly length: number
   readonly headers: Headers
 }
 
-const entriesIn = (text: string): Map<string, string | null> => {
+const entriesIn = (text: string): (readonly [serialNumber: string, reason: string | null])[] => {
   const blocks = text.split('Serial Number: ').slice(1)
-  return new Map(
-    blocks.map(block => {
-      const serialNumber =
-        /^[0-9A-F]+/
-          .exec(block)?.[0]
-          .toLowerCase()
-          .replace(/^0+(?=.)/, '') ?? ''
-      return [serialNumber, /X509v3 CRL Reason Code:\s*\n\s*(.+)/.exec(block)?.[1]?.trim() ?? null]
-    }),
-  )
+  return blocks.map(block => {
+    const serialNumber =
+      /^[0-9A-F]+/
+        .exec(block)?.[0]
+        .toLowerCase()
+        .replace(/^0+(?=.)/, '') ?? ''
+    return [serialNumber, /X509v3 CRL Reason Code:\s*\n\s*(.+)/.exec(block)?.[1]?.trim() ?? null]
+  })
 }
 
 /** The list in these octets. */
@@ -34,8 +34,9 @@ export const readCrl = async (bench: Workbench, der: Buffer, headers = new Heade
   const file = await bench.file(output)
   const { text } = await openssl('crl', '-in', file, '-noout', '-text')
   const [, number = ''] = /X509v3 CRL Number:\s*\n\s*(\w+)/.exec(text) ?? []
-  const [entries = ''] = text.split('Signature Algorithm:').slice(1, 2)
-  return { der, file, number: Number(number), entries: entriesIn(entries), headers }
+  const [told = ''] = text.split('Signature Algorithm:').slice(1, 2)
+  const entries = entriesIn(told)
+  return { der, file, number: Number(number), entries: new Map(entries), length: entries.length, headers }
 }
 
 /** The list of a CA as the service answers it. */

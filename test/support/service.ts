@@ -5,6 +5,7 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
 import { openDirectory } from '../../activities/directory/keycloak.ts'
 import { createActivities } from '../../activities/index.ts'
 import { firstStart } from '../../activities/first-start.ts'
+import { MailStarts } from '../../activities/mail/starting.ts'
 import type { Services } from '../../activities/services.ts'
 import type { Dependencies } from '../../api/kernel/dependencies.ts'
 import { connectTemporal } from '../../api/kernel/temporal.ts'
@@ -48,11 +49,13 @@ export const startService = async ({ services: own, deps, withoutWorker = false 
   const api = await startApi({ deps: { temporal, ...deps } })
   const connection = await NativeConnection.connect({ address })
   const client = new Client({ connection, namespace, dataConverter })
+  const runs = createRuns(client, taskQueue)
   const services: Services = {
     orm: api.deps.orm,
     seal: api.deps.seal,
     settings: api.deps.settings,
-    runs: createRuns(client, taskQueue),
+    runs,
+    mailStarts: new MailStarts({ orm: api.deps.orm, runs, warn: () => {} }),
     clock: () => new Date(),
     baseUrl: 'http://localhost',
     directory: openDirectory(directorySettings()),
@@ -75,6 +78,7 @@ export const startService = async ({ services: own, deps, withoutWorker = false 
 
   const stop = async (): Promise<void> => {
     await stopWorker?.()
+    await services.mailStarts.end()
     await api.stop()
     await connection.close()
   }

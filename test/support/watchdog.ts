@@ -16,6 +16,14 @@ export interface Largest {
 const times = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index))
 const ids = (length: number): string[] => times(length, () => randomUUID())
 const text = 'x'.repeat(255)
+/** An id in so many mixtures of capitals and small letters. */
+const waysOf = (id: string, length: number): string[] => {
+  const letters = Array.from(id)
+  const places = letters.flatMap((letter, place) => (/[a-f]/i.test(letter) ? [place] : []))
+  return times(length, way =>
+    letters.map((letter, place) => ((way >> places.indexOf(place)) & 1 ? letter.toUpperCase() : letter)).join(''),
+  )
+}
 
 const names = {
   ...Object.fromEntries(['commonName', 'organization', 'organizationalUnit', 'externalId'].map(one => [one, text])),
@@ -253,8 +261,39 @@ export const hostileCalls = (operation: Operation): Call[] => {
   return [long, ...path, ...whole, ...members]
 }
 
+/** Lists of certificates beside what else a revocation takes: members whose kind has no hostile values of its own. */
+const revocations: Readonly<Record<string, () => Sent>> = {
+  '10,001 ids': () => ({ body: { certificateIds: ids(10_001) } }),
+  'an id 140,000 times': () => ({ body: { certificateIds: times(140_000, () => exampleIds.Certificate) } }),
+  'an id in 10,000 ways': () => ({ body: { certificateIds: waysOf(exampleIds.Certificate, 10_000) } }),
+  '10,000 texts that are no ids': () => ({ body: { certificateIds: ids(10_000).map(id => `${id}x`) } }),
+  'a reason of 1 MB': () => ({ body: { revocationReason: filled('SUPERSEDED', 1_000_000) } }),
+  'an unknown reason for 10,000 ids': () => ({ body: { certificateIds: ids(10_000), revocationReason: 'BECAUSE' } }),
+  'as many reasons as are read': () => ({ body: { revocationReason: times(149_000, () => 'SUPERSEDED') } }),
+  'a release of 10,000 ids': () => ({ body: { certificateIds: ids(10_000), revocationReason: 'REMOVE_FROM_CRL' } }),
+}
+
+/** Hostile inputs of single operations. */
+const special: Readonly<Record<string, Readonly<Record<string, () => Sent>>>> = {
+  revokeCertificate: {
+    'an id of 30,000 letters': () => ({ query: { id: filled('a', 30_000) } }),
+    'a reason of 30,000 letters': () => ({ query: { revocationReason: filled('SUPERSEDED', 30_000) } }),
+  },
+  revokeMultipleCertificates: revocations,
+  markCertificatesAsRevoked: {
+    ...revocations,
+    'a date of 1 MB': () => ({ body: { revocationDate: filled('2026-01-01T', 1_000_000) } }),
+    'a date of many digits': () => ({ body: { revocationDate: `2026-01-01T00:00:00.${filled('0', 100_000)}Z` } }),
+    'a date to come for 10,000 ids': () => ({
+      body: { certificateIds: ids(10_000), revocationDate: '2999-01-01T00:00:00Z' },
+    }),
+  },
+  downloadCrl: { 'an id of 30,000 letters': () => ({ part: filled('a', 30_000) }) },
+}
+
 /** Every call of an operation: with its largest input, then hostile ones. */
 export const callsTo = (name: string, operation: Operation): readonly [Call, ...Call[]] => [
   largestCall(operation, largest[name] ?? {}),
   ...hostileCalls(operation),
+  ...Object.entries(special[name] ?? {}).map(([what, more]) => call(operation, what, more)),
 ]
