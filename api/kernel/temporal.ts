@@ -55,7 +55,7 @@ const isUnavailable = (error: unknown): boolean =>
   isDeadline(error) || grpcErrorsIn(error).some(one => isRetryableError(one))
 
 /** FAILED_PRECONDITION of gRPC. */
-const failedPrecondition = 9
+const failedPrecondition: ReturnType<typeof grpcErrorsIn>[number]['code'] = 9
 
 /** Whether a run takes no update now: its tasks have failed or timed out again and again, as with a worker that hangs. */
 const isNotReady = (error: unknown): boolean => grpcErrorsIn(error).some(({ code }) => code === failedPrecondition)
@@ -74,14 +74,16 @@ const translated = async <T>(call: () => Promise<T>): Promise<T> => {
   }
 }
 
-/** Asks again until `end` (milliseconds since 1970) while the answer may yet be another. */
+const pendingIfPassing = (error: unknown): Pending => {
+  if (isNotReady(error) || isUnavailable(error)) return PENDING
+  throw error
+}
+
+/** Asks again until `end` (milliseconds since 1970) while the answer may yet be another; no answer of ours is PENDING. */
 const insist = async <T>(call: () => Promise<T>, end: number): Promise<T | Pending> => {
   while (Date.now() < end) {
-    try {
-      return await call()
-    } catch (error) {
-      if (!isNotReady(error) && !isUnavailable(error)) throw error
-    }
+    const answer = await call().catch(pendingIfPassing)
+    if (answer !== PENDING) return answer
     await setTimeout(Math.min(betweenTriesMs, Math.max(0, end - Date.now())))
   }
   return PENDING
