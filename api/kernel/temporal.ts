@@ -55,10 +55,13 @@ const isUnavailable = (error: unknown): boolean =>
   isDeadline(error) || grpcErrorsIn(error).some(one => isRetryableError(one))
 
 /** FAILED_PRECONDITION of gRPC. */
-const failedPrecondition: ReturnType<typeof grpcErrorsIn>[number]['code'] = 9
+const failedPrecondition = 9
 
 /** Whether a run takes no update now: its tasks have failed or timed out again and again, as with a worker that hangs. */
-const isNotReady = (error: unknown): boolean => grpcErrorsIn(error).some(({ code }) => code === failedPrecondition)
+const isNotReady = (error: unknown): boolean => {
+  const codes: number[] = grpcErrorsIn(error).map(({ code }) => code)
+  return codes.includes(failedPrecondition)
+}
 
 const outOfReach = (cause: unknown): Failure => {
   const failure = new Failure('SERVICE_UNAVAILABLE', 'Temporal cannot be used now.')
