@@ -77,7 +77,16 @@ const makeScene = async (installation: Readonly<Record<string, string>>) => {
     requiresManualApproval: true,
   })
   const made = await makeOrders(call, { realmId: realm.id, policyId: policy.id })
-  return { ...made, realmId: realm.id, uiUrl: `${value('TEMPORAL_UI_URL')}/namespaces/${temporalNamespace}/workflows` }
+  const namespace = `namespaces/${temporalNamespace}/workflows`
+  const uiUrl = value('TEMPORAL_UI_URL')
+  return { ...made, realmId: realm.id, uiUrl: `${uiUrl}/${namespace}`, runsUrl: `${uiUrl}/api/v1/${namespace}` }
+}
+
+/** Where the UI shows a run by tab: its address holds the id of the run beside that of the workflow. */
+const pageOf = async ({ uiUrl, runsUrl }: { uiUrl: string; runsUrl: string }, workflowId: string): Promise<string> => {
+  const answer = await fetch(`${runsUrl}/${workflowId}`)
+  const run = (await answer.json()) as { workflowExecutionInfo: { execution: { runId: string } } }
+  return `${uiUrl}/${workflowId}/${run.workflowExecutionInfo.execution.runId}`
 }
 
 /** What a picture shows: the page, its size, and texts that are there once it is whole. */
@@ -115,13 +124,20 @@ const openPage = async (port: number): Promise<{ ask: Ask; close: () => void }> 
   return { ask, close: () => socket.close() }
 }
 
+/** What a page shows, and what stands in its frames: the UI renders summaries and details there. */
+const shownText = `[
+  document.body.innerText,
+  ...[...document.querySelectorAll('iframe')].map(
+    frame => (frame.contentDocument?.body.innerText ?? '') + decodeURIComponent(frame.src) + frame.srcdoc),
+].join('\\n')`
+
 /** Waits until the page shows all of these texts. */
 const untilShown = async (ask: Ask, { shows, url }: Picture): Promise<void> => {
   let text = ''
   for (let tries = 1; tries <= 240; tries++) {
     // What is listed late is not added to a list that is shown.
     if (tries % 30 === 0) await ask('Page.navigate', { url })
-    const { result } = await ask('Runtime.evaluate', { expression: 'document.body.innerText', returnByValue: true })
+    const { result } = await ask('Runtime.evaluate', { expression: shownText, returnByValue: true })
     text = String(result?.result?.value)
     if (shows.every(part => text.includes(part))) return
     await wait(500)
@@ -175,7 +191,8 @@ const withChromium = async (program: string, work: (port: number) => Promise<voi
 
 const takeAll = async (): Promise<void> => {
   const chromium = findChromium()
-  const { orderId, realmId, uiUrl } = await makeScene(readInstallation())
+  const scene = await makeScene(readInstallation())
+  const { orderId, realmId, uiUrl } = scene
   await wait(5000)
   const query = `CertRealmId = "${realmId}" AND CertKind = "ORDER" AND CertReqState = "WAITING"`
   const list = `${uiUrl}?query=${encodeURIComponent(query)}`
@@ -183,6 +200,9 @@ const takeAll = async (): Promise<void> => {
     await take(port, { url: list, name: 'orders-that-wait', size: [1280, 560], shows: [orderId, 'Running'] })
     const page = { url: `${uiUrl}/${orderId}`, size: [1180, 780] } as const
     await take(port, { ...page, name: 'order', shows: ['issueDecided', `"${orderId}"`] })
+    const url = `${await pageOf(scene, orderId)}/user-metadata`
+    const shows = ['order 3 requests of policy Servers', '2 of 3 issued']
+    await take(port, { url, name: 'order-told', size: [1180, 760], shows })
   })
 }
 

@@ -1,9 +1,12 @@
 // What operations do with Temporal: start a workflow, wait for it with a deadline, send it an update.
+import { setTimeout } from 'node:timers/promises'
 import {
   Client,
   Connection,
   isGrpcCancelledError,
   isGrpcDeadlineError,
+  isGrpcServiceError,
+  isRetryableError,
   type ConnectionOptions,
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
@@ -15,6 +18,7 @@ import { apiErrors, Failure, type ApiError } from '../../domain/failure.ts'
 import { startOptions, type Start } from '../../workflows/starts.ts'
 
 const startPatienceMs = 10_000
+const betweenTriesMs = 1000
 
 /** The seconds that another run with the same id may keep one waiting. */
 const longestOther = 15
@@ -42,12 +46,55 @@ export const failureIn = (error: unknown): Failure | undefined => {
   return failureIn(error.cause)
 }
 
+/** The errors of gRPC that an error is or was made of. */
+const grpcErrorsIn = (error: unknown) =>
+  error instanceof Error ? [error, error.cause].filter(one => isGrpcServiceError(one)) : []
+
+/** The SDK tells a passed deadline in several ways: gRPC's own, a call that it cancelled, and its error for updates. */
+const isDeadline = (error: unknown): boolean =>
+  error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
+  grpcErrorsIn(error).some(one => isGrpcDeadlineError(one) || isGrpcCancelledError(one))
+
+/** Whether Temporal cannot do now what it may do later: nobody answers, or too much is asked of it. */
+const isUnavailable = (error: unknown): boolean =>
+  isDeadline(error) || grpcErrorsIn(error).some(one => isRetryableError(one))
+
+/** FAILED_PRECONDITION of gRPC. */
+const failedPrecondition = 9
+
+/** Whether a run takes no update now: its tasks have failed or timed out again and again, as with a worker that hangs. */
+const isNotReady = (error: unknown): boolean => {
+  const codes: number[] = grpcErrorsIn(error).map(({ code }) => code)
+  return codes.includes(failedPrecondition)
+}
+
+const outOfReach = (cause: unknown): Failure => {
+  const failure = new Failure('SERVICE_UNAVAILABLE', 'Temporal cannot be used now.')
+  failure.cause = cause
+  return failure
+}
+
 const translated = async <T>(call: () => Promise<T>): Promise<T> => {
   try {
     return await call()
   } catch (error) {
-    throw failureIn(error) ?? error
+    throw failureIn(error) ?? (isUnavailable(error) ? outOfReach(error) : error)
   }
+}
+
+const pendingIfPassing = (error: unknown): Pending => {
+  if (isNotReady(error) || isUnavailable(error)) return PENDING
+  throw error
+}
+
+/** Asks again until `end` (milliseconds since 1970) while the answer may yet be another; no answer of ours is PENDING. */
+const insist = async <T>(call: () => Promise<T>, end: number): Promise<T | Pending> => {
+  while (Date.now() < end) {
+    const answer = await call().catch(pendingIfPassing)
+    if (answer !== PENDING) return answer
+    await setTimeout(Math.min(betweenTriesMs, Math.max(0, end - Date.now())))
+  }
+  return PENDING
 }
 
 /** The API's way to Temporal; it connects at first use, so that the API starts before Temporal does. */
@@ -65,7 +112,7 @@ export class Temporal {
   /** Starts a workflow, or joins the run of its id; the rows it reads are flushed before. */
   async start(start: Start): Promise<void> {
     const send = () => this.#client.workflow.start(start.workflow, this.#optionsOf(start))
-    await this.#connection.withDeadline(Date.now() + startPatienceMs, send)
+    await translated(() => this.#connection.withDeadline(Date.now() + startPatienceMs, send))
   }
 
   /** Starts what the records ask for already: where that fails, the call has not failed, and the reconciler starts it. */
@@ -99,14 +146,23 @@ export class Temporal {
     }
   }
 
-  /** Sends an update and starts the workflow for it when none runs. */
+  /**
+   * Sends an update and starts the workflow for it when none runs. Its id stays the same however often it is sent, so that
+   * it is taken once.
+   */
   async updateWithStart<R, A extends unknown[]>(
     update: UpdateDefinition<R, A>,
     { args, start, seconds = 30 }: { args: A; start: Start; seconds?: number },
   ): Promise<R | Pending> {
-    const startWorkflowOperation = new WithStartWorkflowOperation(start.workflow, this.#optionsOf(start))
-    const send = () => this.#client.workflow.executeUpdateWithStart(update, { args, startWorkflowOperation })
-    return this.#within(seconds, send)
+    const updateId = crypto.randomUUID()
+    const send = () =>
+      this.#client.workflow.executeUpdateWithStart(update, {
+        args,
+        updateId,
+        startWorkflowOperation: new WithStartWorkflowOperation(start.workflow, this.#optionsOf(start)),
+      })
+    const end = Date.now() + seconds * 1000
+    return this.#within(seconds, () => insist(send, end))
   }
 
   /** Throws unless Temporal answers within the time. */
@@ -140,19 +196,17 @@ export class Temporal {
   }
 
   async #within<T>(seconds: number, call: () => Promise<T>): Promise<T | Pending> {
-    try {
-      return await this.#connection.withDeadline(Date.now() + seconds * 1000, () => translated(call))
-    } catch (error) {
-      if (isDeadline(error)) return PENDING
-      throw error
+    const limited = async (): Promise<T | Pending> => {
+      try {
+        return await this.#connection.withDeadline(Date.now() + seconds * 1000, call)
+      } catch (error) {
+        if (isDeadline(error)) return PENDING
+        throw error
+      }
     }
+    return translated(limited)
   }
 }
-
-/** The SDK tells a passed deadline in several ways: gRPC's own, a call that it cancelled, and its error for updates. */
-const isDeadline = (error: unknown): boolean =>
-  error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
-  (error instanceof Error && [error, error.cause].some(one => isGrpcDeadlineError(one) || isGrpcCancelledError(one)))
 
 /** Makes the API's way to Temporal. */
 export const connectTemporal = (options: TemporalOptions): Temporal => new Temporal(options)

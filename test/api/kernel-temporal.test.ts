@@ -1,6 +1,6 @@
 // The kernel's Temporal client: starting, waiting, messages and updates.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client'
 import { defineUpdate } from '@temporalio/workflow'
 import { connectTemporal, PENDING, type Temporal } from '../../api/kernel/temporal.ts'
@@ -72,8 +72,22 @@ test('an update starts the workflow that it is for, once', async () => {
   expect(await isRunning(id)).toBe(true)
 })
 
-test('a server that cannot be reached fails the check, not the start of the API', async () => {
-  const lost = at('127.0.0.1:1')
-  await expect(lost.check(0.2)).rejects.toThrow()
-  await lost.close()
+describe('a server that cannot be reached', () => {
+  let lost: Temporal
+  beforeAll(() => void (lost = at('127.0.0.1:1')))
+  afterAll(() => lost.close())
+
+  test('fails the check, not the start of the API', async () => {
+    await expect(lost.check(0.2)).rejects.toThrow()
+  })
+
+  test('is SERVICE_UNAVAILABLE to who has to start a run, and nothing to who need not', async () => {
+    await expect(lost.start(startOf(newId()))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    await lost.startSoon(startOf(newId()))
+  })
+
+  test('is PENDING to who waits for the answer of a run', async () => {
+    expect(await lost.updateWithStart(change, { args: ['a'], start: startOf(newId()), seconds: 1 })).toBe(PENDING)
+    expect(await lost.wait(newId(), 1)).toBe(PENDING)
+  })
 })

@@ -82,12 +82,23 @@ export const openInstallation = async ({ mail: mailOptions, ...options }: Instal
     }
   }
 
+  /** The worker at an activity of a run right now. */
+  const workerOf = async <T extends Pick<RunningProcess, 'pid'>>(
+    workflowId: string,
+    workers: readonly T[],
+  ): Promise<T | undefined> => {
+    const { pendingActivities } = (await client.workflow.getHandle(workflowId).describe()).raw
+    const begun = (pendingActivities ?? []).filter(({ state }) => Number(state) === attemptStarted)
+    return workers.find(({ pid }) => begun.some(one => one.lastWorkerIdentity?.startsWith(`${pid}@`)))
+  }
+
   return {
     ...processes,
     mail,
     client,
     makeScene,
     giveUpAttempts,
+    workerOf,
     em: () => orm.em.fork(),
     /** Waits until no mail is queued any more. */
     untilMailed: () =>

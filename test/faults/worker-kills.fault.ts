@@ -5,6 +5,7 @@ import { Certificate } from '../../storage/rows/certificate.ts'
 import { requestAll } from '../stories/scene.ts'
 import { chanceFor } from './chance.ts'
 import { eventually, openInstallation, pause, type Installation } from './installation.ts'
+import { startPair, type Pair } from './pair.ts'
 import { issued, mailed, ran, report, toldOfCertificates } from './reckoning.ts'
 
 const fault = 'worker killed in a batch of 1,000'
@@ -15,28 +16,20 @@ const lastKillAt = 800
 const longestDelayMs = 200
 
 let installation: Installation
-/** While the one that was killed starts again, the other works on. */
-let workers: RunningProcess[] = []
+let pair: Pair | undefined
 
 beforeAll(async () => {
   installation = await openInstallation()
-  workers = [installation.running.worker, await installation.startSecondWorker()]
+  pair = await startPair(installation)
 }, 120_000)
 afterAll(async () => {
-  await workers[1]?.stop()
+  await pair?.stop()
   await installation?.stop()
 }, 60_000)
 
-const startAgain = async (place: number): Promise<void> => {
-  if (place === 1) workers[1] = await installation.startSecondWorker()
-  else {
-    await installation.startWorker()
-    workers[0] = installation.running.worker
-  }
-}
-
 test('every certificate of a batch is issued once, whenever the worker dies', async () => {
   const { em, call, client } = installation
+  const { workers, ready, kill: killWorker } = pair as Pair
   const chance = chanceFor(fault)
   const ids = await requestAll(installation, await installation.makeScene(size))
   const { status, body } = await call('POST', '/api/v2/certificates/cert-requests?omitArtifacts=true', ids)
@@ -45,14 +38,11 @@ test('every certificate of a batch is issued once, whenever the worker dies', as
   const moments = Array.from({ length: kills }, () => 1 + Math.floor(chance() * lastKillAt))
   const counts: number[] = []
   for (const [kill, moment] of moments.toSorted((one, other) => one - other).entries()) {
-    const worker = workers[kill % 2] as RunningProcess
-    await eventually('the worker is ready', async () => worker.lastLines().includes('the worker is ready'))
+    const worker = workers()[kill % 2] as RunningProcess
+    await ready(worker)
     await eventually(`${moment} certificates are there`, async () => (await counted()) >= moment)
     await pause(chance() * longestDelayMs)
-    await worker.kill()
-    expect(await worker.exited).toContain('SIGKILL')
-    counts.push(await counted())
-    await startAgain(kill % 2)
+    await killWorker(worker, async () => void counts.push(await counted()))
     await installation.giveUpAttempts(body.orderId, worker)
   }
   expect(Math.max(...counts)).toBeLessThan(size)

@@ -11,6 +11,8 @@ import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { Revocation, RevocationItem } from '../../storage/rows/revocation.ts'
 import { User } from '../../storage/rows/user.ts'
 import { revokeWorkflowId } from '../../workflows/ids.ts'
+import { confirmed } from '../../workflows/messages.ts'
+import { revokeRun, startOptions } from '../../workflows/starts.ts'
 import { Workbench } from '../pki/openssl.ts'
 import { factsOf, issueFor, refusalOf, setSetting, until } from '../support/issuing.ts'
 import { crlWhere, fetchCrl } from '../support/revoking.ts'
@@ -46,6 +48,8 @@ const revocationsOf = async (id: string) =>
   (await factsOf(service, id)).filter(type => type === 'CERTIFICATE_REVOKED').length
 const reconcile = (): Promise<{ started: number }> =>
   service.client.workflow.execute('reconcile', { workflowId: `reconcile-${randomUUID()}`, taskQueue, args: [] })
+/** A code of gRPC. */
+const failedPrecondition = 9
 const ago = (seconds: number): Date => new Date(Date.now() - seconds * 1000)
 
 /** Asks as a call does that dies before it starts its run. */
@@ -86,6 +90,36 @@ describe('without a worker', () => {
     expect((await joined).body).toMatchObject({ id: one.id, certStatus: 'REVOKED', revocationReason: 'SUPERSEDED' })
     await until('the other is revoked', async () => (await row(other.id)).revocationDate)
     expect([await revocationsOf(one.id), await revocationsOf(other.id)]).toEqual([1, 1])
+  })
+})
+
+/** Takes the tasks of a run and does none of them, as a worker that hangs, until Temporal takes no update of it any more. */
+const hang = async (): Promise<void> => {
+  const { workflowService, options } = service.client
+  for (let attempt = 0; attempt < 3;)
+    ({ attempt } = await workflowService.pollWorkflowTaskQueue({
+      namespace: options.namespace,
+      taskQueue: { name: taskQueue },
+    }))
+}
+
+describe('with a worker that hangs', () => {
+  test('the call is told that the revocation goes on, or answered by the next worker', async () => {
+    const { id } = await issueFor(scene)
+    await stopWorker()
+    const start = revokeRun({ id: await askOnly([id], new Date()), count: 1, requests: [] })
+    const options = { ...startOptions(start, taskQueue), workflowTaskTimeout: '1s' } as const
+    const run = await service.client.workflow.start(start.workflow, options)
+    await hang()
+    await expect(run.executeUpdate(confirmed)).rejects.toMatchObject({ cause: { code: failedPrecondition } })
+    await setSetting(service, 'issue.wait-seconds', '2')
+    expect(refusalOf(await revoke(id))).toEqual([422, 'REVOCATION_PENDING'])
+
+    await setSetting(service, 'issue.wait-seconds', '60')
+    const joined = revoke(id)
+    stopWorker = await service.startWorker()
+    expect((await joined).body).toMatchObject({ id, certStatus: 'REVOKED', revocationReason: 'SUPERSEDED' })
+    expect(await revocationsOf(id)).toBe(1)
   })
 })
 

@@ -1,7 +1,7 @@
 // A certificate that is not there when its caller stops waiting (contract 4.2).
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'
-import { refusalOf, setSetting, until } from '../support/issuing.ts'
+import { refusalOf, requestRow, setSetting, until } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
 let service: Service
@@ -17,6 +17,16 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const stop of stops) await stop()
   await service.stop()
+})
+
+test('a decision that no worker records in time is answered 503, and not taken for made', async () => {
+  const careful = await makeScene(service, { requiresManualApproval: true })
+  const id = await careful.newRequest()
+  const approver = await service.user({ POLICY: { [careful.policyId]: ['CERTREQS_APPROVE'] } })
+  const answer = await approver.patch(`/api/v1/cert-requests/${id}/approve`)
+  expect([refusalOf(answer), answer.headers.get('retry-after')]).toEqual([[503, 'SERVICE_UNAVAILABLE'], '5'])
+  expect(answer.body.errorMessage).toBe('The decision was sent, but no worker has recorded it yet.')
+  expect((await requestRow(service, id)).certRequestStatus).toBe('PENDING_APPROVAL')
 })
 
 test('a call past the wait limit is told that issuing goes on, and the certificate is there later, once', async () => {

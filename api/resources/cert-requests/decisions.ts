@@ -1,6 +1,7 @@
 // Certificate requests approved and declined (contract 4.1): the decision is told to the run that waits for it.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertRequestAction } from '../../../domain/enums.ts'
+import { Failure } from '../../../domain/failure.ts'
 import { decided } from '../../../domain/lifecycle.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import type { Settings } from '../../../storage/settings.ts'
@@ -30,7 +31,8 @@ const decide = async (action: CertRequestAction, { target, caller, em, temporal,
   const start = certRequestRun(target, await settings.integer('order.max-wait-days'))
   const told: Verdict = { id, type, name, certRequestId: target.id, action }
   const outcome = await temporal.updateWithStart(updates[action], { args: [told], start })
-  if (outcome === PENDING) throw new Error(`The decision on ${target.id} was sent, but no worker has recorded it yet.`)
+  if (outcome === PENDING)
+    throw new Failure('SERVICE_UNAVAILABLE', 'The decision was sent, but no worker has recorded it yet.')
   await em.refresh(target)
   return { target, orderId: outcome.orderId }
 }

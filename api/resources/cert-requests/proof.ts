@@ -33,7 +33,8 @@ export const proveAddress = async (text: string, { em, temporal, settings, clock
   const start = certRequestRun(target, await settings.integer('order.max-wait-days'))
   const proof = { certRequestId: target.id, tokenHash: token.hash }
   const outcome = await temporal.updateWithStart(verifyEmail, { args: [proof], start })
-  if (outcome === PENDING) throw new Error(`The proof for ${target.id} was sent, but no worker has recorded it yet.`)
+  if (outcome === PENDING)
+    throw new Failure('SERVICE_UNAVAILABLE', 'The proof was sent, but no worker has recorded it yet.')
   await em.refresh(target)
   const certificateId =
     outcome.orderId && outcome.status === 'APPROVED'

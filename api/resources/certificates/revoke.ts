@@ -42,8 +42,9 @@ const idsOf = (rows: Rows): string[] => rows.map(({ id }) => id)
 /** Starts the run, or joins it, and waits until each of its certificates is confirmed or refused, or the time is over. */
 const runAndWait = async ({ temporal, seconds }: Revoking, id: string, rows: Rows): Promise<void> => {
   const start = revokeRun({ id, count: rows.length, requests: requestsOf(rows) })
-  // By itself first: an update that no worker takes in time would leave its start behind.
-  await temporal.start(start)
+  // By itself first: an update that no worker takes in time would leave its start behind. Where neither gets through, the
+  // reconciler starts what the records ask for, and the call is told that it goes on.
+  await temporal.startSoon(start)
   await temporal.updateWithStart(confirmed, { args: [], start, seconds })
 }
 

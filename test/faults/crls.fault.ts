@@ -1,0 +1,211 @@
+// Two workers build the revocation lists of one CA while revocations come in; each is killed as it builds, and stopped while
+// the other builds as well.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { RunningProcess } from '../../embedded/processes/process.ts'
+import { latestCrlFacts, type CrlFacts } from '../../storage/crls.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { Revocation } from '../../storage/rows/revocation.ts'
+import { crlWorkflowId } from '../../workflows/ids.ts'
+import { Workbench } from '../pki/openssl.ts'
+import { requestAll } from '../stories/scene.ts'
+import { copyCertificate } from '../support/copies.ts'
+import { readCrl } from '../support/revoking.ts'
+import { chanceFor } from './chance.ts'
+import { eventually, openInstallation, pause, type Installation } from './installation.ts'
+import { startPair, type Pair } from './pair.ts'
+import { report, revoked } from './reckoning.ts'
+
+const fault = 'worker killed as it builds a CRL beside another'
+/** Certificates that are revoked meanwhile, so many in a call. */
+const size = 200
+const perCall = 2
+/** Certificates that were revoked long before: they make a list take its time. */
+const listed = 4000
+/** In each round one worker is killed, and one stopped while the other builds as well. */
+const rounds = 2
+const longestDelayMs = 100
+
+const bench = new Workbench()
+let installation: Installation
+let pair: Pair | undefined
+let caId: string
+
+beforeAll(async () => {
+  installation = await openInstallation()
+  pair = await startPair(installation)
+  caId = (await installation.em().findOneOrFail(CertificateProvider, { name: 'Built-in CA' })).issuingCaId ?? ''
+}, 120_000)
+afterAll(async () => {
+  await pair?.stop()
+  await installation?.stop()
+  await bench.clear()
+}, 60_000)
+
+/** Certificates to be revoked, under a CA that has revoked very many. */
+const makeCertificates = async (): Promise<string[]> => {
+  const { call, em, orm } = installation
+  const requests = await requestAll(installation, await installation.makeScene(size + 1))
+  const { body } = await call('POST', '/api/v1/certificates/cert-requests', requests)
+  const [copied = '', ...ids] = body.certificates.map(({ id }: { id: string }) => id)
+  expect(ids).toHaveLength(size)
+  await orm.em.fork().transactional(tx => copyCertificate(tx, copied, listed))
+  await em().execute(
+    `update certificate set serial_number = '1' || substr(md5(id::text), 2), revocation_date = now(), revocation_reason = 'SUPERSEDED'
+      where id <> all(?::uuid[])`,
+    [`{${ids.join(',')}}`],
+  )
+  return ids
+}
+
+/** Calls that revoke these, two at a time; `more()` makes another one where there is room, `all()` one for the rest. */
+const revocationsOf = (certificateIds: readonly string[]) => {
+  const left = [...certificateIds]
+  const asked: Promise<number>[] = []
+  let underWay = 0
+  const ask = async (ids: readonly string[]): Promise<number> => {
+    underWay += 1
+    const body = { certificateIds: ids, revocationReason: 'SUPERSEDED' }
+    const { status } = await installation.call('POST', '/api/v1/certificates/batch-revoke', body)
+    underWay -= 1
+    return status
+  }
+  const more = (): void => {
+    if (left.length > 0 && underWay < 2) asked.push(ask(left.splice(0, perCall)))
+  }
+  const all = (): Promise<number[]> => {
+    if (left.length > 0) asked.push(ask(left.splice(0)))
+    return Promise.all(asked)
+  }
+  return { more, all }
+}
+type Revocations = ReturnType<typeof revocationsOf>
+
+/** The connections that have the lock of the CA's lists or wait for it, as `storage/lock.ts` names it. */
+const building = async (): Promise<number[]> => {
+  const rows = await installation.em().execute<{ pid: number }[]>(
+    `select pid from pg_locks where locktype = 'advisory' and objsubid = 1
+        and (classid::bigint << 32 | objid::bigint) = hashtextextended(?, 13) order by granted desc`,
+    [caId],
+  )
+  return rows.map(({ pid }) => pid)
+}
+
+const builder = () => installation.workerOf(crlWorkflowId(caId), (pair as Pair).workers())
+
+/** Stops a worker in the middle of building a list: what it has locked stays so. */
+const caught = ({ more }: Revocations, chance: () => number): Promise<RunningProcess> =>
+  eventually('a worker is caught as it builds', async () => {
+    more()
+    const worker = await builder()
+    if (!worker) return undefined
+    await pause(chance() * longestDelayMs)
+    process.kill(worker.pid, 'SIGSTOP')
+    const [before] = await building()
+    await pause(300)
+    const [after] = await building()
+    if (before !== undefined && before === after && (await builder()) === worker) return worker
+    process.kill(worker.pid, 'SIGCONT')
+    return undefined
+  })
+
+/** Tells Temporal at once that what a worker had begun is to be begun by another. */
+const giveUp = async (worker: RunningProcess): Promise<void> => {
+  const open = await installation.em().find(Revocation, { closedDate: null })
+  for (const id of [crlWorkflowId(caId), ...open.map(one => one.id)])
+    // A run that was asked for may not have begun.
+    await installation.giveUpAttempts(id, worker).catch(() => {})
+}
+
+/** Lets the other worker build as well before the first goes on, and waits until both are through. */
+const buildBeside = async (worker: RunningProcess, { more }: Revocations): Promise<void> => {
+  await eventually('another builds as well', async () => {
+    more()
+    await giveUp(worker)
+    await pause(500)
+    return (await building()).length > 1
+  })
+  process.kill(worker.pid, 'SIGCONT')
+  await eventually('both are through', async () => (await building()).length === 0)
+}
+
+/** Notes the latest list again and again, until it is asked for what it saw. */
+const watchLists = () => {
+  const seen: CrlFacts[] = []
+  const watching = { isOver: false }
+  const look = async (): Promise<void> => {
+    for (let looks = 0; looks < 10_000 && !watching.isOver; looks += 1) {
+      const latest = await latestCrlFacts(installation.em(), caId)
+      if (latest) seen.push(latest)
+      await pause(50)
+    }
+  }
+  const looking = look()
+  return async (): Promise<readonly CrlFacts[]> => {
+    watching.isOver = true
+    await looking
+    return seen
+  }
+}
+
+/** The numbers of all lists that were ever made, in the order in which they were. */
+const numbersMade = async (): Promise<number[]> => {
+  const made = { eventType: 'CRL_ISSUED', objectId: caId } as const
+  const events = await installation.em().find(AuditEvent, made, { orderBy: { id: 'asc' } })
+  return events.map(({ eventDescription }) => Number(/^CRL (\d+) of/.exec(eventDescription)?.[1]))
+}
+
+const isRising = (numbers: readonly number[]): boolean =>
+  numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? Infinity))
+
+/** What the list that anybody fetches now names, each certificate once. */
+const entriesNow = async (): Promise<string[]> => {
+  const response = await fetch(`${installation.started.addresses.baseUrl}/pki/crl/${caId}.crl`)
+  const { entries, number } = await readCrl(bench, Buffer.from(await response.arrayBuffer()))
+  const latest = await latestCrlFacts(installation.em(), caId)
+  expect(latest).toMatchObject({ number, entries: entries.size })
+  return [...entries.keys()]
+}
+
+test('lists rise in number and lose nothing, whoever builds and dies', async () => {
+  const { em } = installation
+  const { workers, ready, kill } = pair as Pair
+  const chance = chanceFor(fault)
+  const ids = await makeCertificates()
+  const seen = watchLists()
+  const revocations = revocationsOf(ids)
+  const bothReady = () => Promise.all(workers().map(ready))
+  for (let round = 0; round < rounds; round += 1) {
+    await bothReady()
+    await buildBeside(await caught(revocations, chance), revocations)
+    const worker = await caught(revocations, chance)
+    const made = await numbersMade()
+    await kill(worker, async () => expect(await numbersMade()).toEqual(made))
+    await giveUp(worker)
+  }
+  expect(await em().count(Certificate, { id: { $in: ids }, revocationDate: null })).toBeGreaterThan(0)
+  expect(new Set(await revocations.all())).toEqual(new Set([200]))
+  await eventually('a CRL tells all', async () => {
+    const open = { id: { $in: ids }, $or: [{ crlPending: true }, { revocationDate: null }] }
+    return (await em().count(Certificate, open)) === 0
+  })
+
+  const entries = await entriesNow()
+  const lists = await seen()
+  const numbers = await numbersMade()
+  expect(isRising(numbers)).toBe(true)
+  expect(lists.map(({ number }) => number)).toEqual(lists.map(({ number }) => number).toSorted((a, b) => a - b))
+  const named = await em().find(Certificate, { revocationDate: { $ne: null } }, { fields: ['serialNumber'] })
+  const published = [...new Set(lists.map(({ number, fingerprint }) => `${number} ${fingerprint}`))]
+  report({ fault, items: size, kills: rounds }, [
+    ...(await revoked(em(), ids)),
+    { what: 'entry', expected: named.map(({ serialNumber }) => serialNumber), seen: entries },
+    { what: 'CRL number', expected: numbers.map(String), seen: numbers.map(String) },
+    {
+      what: 'published CRL',
+      expected: [...new Set(lists.map(({ number }) => String(number)))],
+      seen: published.map(one => one.split(' ')[0] ?? ''),
+    },
+  ])
+}, 540_000)
