@@ -18,6 +18,7 @@ const secrets: Readonly<Record<string, string>> = {
   pemPrivateKey: '-----BEGIN PRIVATE KEY-----\nMIGHAgEA…\n-----END PRIVATE KEY-----\n',
   keystore: 'MIIE…',
   password: '…',
+  secret: '…',
 }
 
 const mapMembers = (value: unknown, change: (name: string, member: unknown) => unknown, name = ''): unknown => {
@@ -38,6 +39,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<date>'],
   [/^\d{4}-\d\d$/g, '<month>'],
   [/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>'],
+  [/-[0-9a-f]{8}$/, '-<id>'],
   [/[0-9a-f]{20,64}/g, '<hex>'],
   [/[A-Za-z0-9+/]{40,}={0,2}/g, '<base64>'],
 ]
