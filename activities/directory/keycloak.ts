@@ -1,6 +1,14 @@
 // The clients of the identity provider through the admin REST API of Keycloak: the one place that speaks it.
 import KeycloakAdminClient from '@keycloak/keycloak-admin-client'
-import { DirectoryTrouble, foreignClient, loginTroubleOf, noSuchClient, notConfigured, troubleOf } from './trouble.ts'
+import {
+  DirectoryTrouble,
+  foreignClient,
+  isBroken,
+  loginTroubleOf,
+  noSuchClient,
+  notConfigured,
+  troubleOf,
+} from './trouble.ts'
 
 /** How the worker reaches the identity provider as its administrator of clients. */
 export interface DirectorySettings {
@@ -44,8 +52,10 @@ const ownerAttribute = 'certwright.id'
 const connect = async ({ url, realm, clientId, clientSecret }: DirectorySettings): Promise<KeycloakAdminClient> => {
   const requestOptions = { redirect: 'error' as const, signal: AbortSignal.timeout(2 * patienceMs) }
   const admin = new KeycloakAdminClient({ baseUrl: url.replace(/\/$/, ''), realmName: realm, requestOptions })
+  const login = () => admin.auth({ grantType: 'client_credentials', clientId, clientSecret })
   try {
-    await admin.auth({ grantType: 'client_credentials', clientId, clientSecret })
+    // A connection of before may have been closed meanwhile: a login does no harm, so it is tried anew.
+    await login().catch((error: unknown) => (isBroken(error) ? login() : Promise.reject(error as Error)))
   } catch (error) {
     throw loginTroubleOf(error)
   }

@@ -37,10 +37,11 @@ const neverReached = [
   'UND_ERR_CONNECT_TIMEOUT',
 ]
 
+/** The code of an error or of one that caused it, as `fetch` tells them. */
 const codeOf = (error: unknown): string | undefined => {
-  if (!(error instanceof Error)) return undefined
-  const { code } = error as { code?: unknown }
-  return typeof code === 'string' ? code : codeOf(error.cause)
+  if (typeof error !== 'object' || error === null) return undefined
+  const { code, cause } = error as { code?: unknown; cause?: unknown }
+  return typeof code === 'string' ? code : codeOf(cause)
 }
 
 const ofStatus = (status: number): DirectoryTrouble => {
@@ -62,6 +63,9 @@ export const troubleOf = (error: unknown): DirectoryTrouble => {
     return new DirectoryTrouble(`The identity provider cannot be reached (${code}).`, true)
   return new DirectoryTrouble('The identity provider gave no answer that can be used.', false)
 }
+
+/** Whether a connection was made and broke. */
+export const isBroken = (error: unknown): boolean => !troubleOf(error).untouched
 
 /** The same of the login before a request: nothing was asked to be written yet. */
 export const loginTroubleOf = (error: unknown): DirectoryTrouble => {

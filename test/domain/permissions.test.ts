@@ -180,7 +180,15 @@ test('an order is for its creator, a single one also for who may read its reques
 
 test('only rights that no place decides are asked without one', () => {
   const placeless = allRights.filter(isPlaceless)
-  expect(placeless).toEqual(['ADMIN', 'CREATE_REALM', 'SHAPE_POLICIES'])
+  expect(placeless).toEqual([
+    'ADMIN',
+    'CREATE_REALM',
+    'SHAPE_POLICIES',
+    'LIST_API_CLIENTS',
+    'CREATE_API_CLIENT',
+    'UPDATE_API_CLIENT',
+    'DELETE_API_CLIENT',
+  ])
   for (const right of placeless) expect(decide(right, {}, grants(['ADMIN'])).allowed).toBe(true)
 })
 

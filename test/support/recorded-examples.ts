@@ -19,6 +19,7 @@ const secrets: Readonly<Record<string, string>> = {
   keystore: 'MIIE…',
   password: '…',
   challenge: 'b2f3d6a4-8c1e-4e57-8f0b-6f2f1f1a9d44:…',
+  secret: '…',
 }
 
 const mapMembers = (value: unknown, change: (name: string, member: unknown) => unknown, name = ''): unknown => {
@@ -39,6 +40,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<date>'],
   [/^\d{4}-\d\d$/g, '<month>'],
   [/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>'],
+  [/-[0-9a-f]{8}$/, '-<id>'],
   [/[0-9a-f]{20,64}/g, '<hex>'],
   [/[A-Za-z0-9+/]{40,}={0,2}/g, '<base64>'],
 ]

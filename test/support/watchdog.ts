@@ -45,7 +45,7 @@ const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
 const small = `approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
-  authorizeWithEEidAndPassword checkEmailConnection createScepChallenge deleteConfiguration deleteApiClient deleteEndEntityPassword getApiClientDetails resetApiClientSecret downloadCaChainForPolicy downloadCertificate downloadCertificateChain
+  authorizeWithEEidAndPassword checkEmailConnection createScepChallenge deleteConfiguration deleteEndEntityPassword getApiClientDetails resetApiClientSecret downloadCaChainForPolicy downloadCertificate downloadCertificateChain
   downloadCertificatePrivateKey downloadCrl emailCertificate explainPermission getCertificateStatisticsForRealm
   getConfiguration getLatestAuditEvents getMailingList resendEmailVerificationForCertRequest revokeCertificate
   verifyCertificateRequestByEmail
@@ -67,6 +67,8 @@ export const largest: Readonly<Record<string, Largest>> = {
   createNewApiClient: { body: { realmIds: ids(10_000) } },
   updateApiClient: { body: { realmIds: ids(10_000) } },
   searchApiClients: term,
+  // Another version, so that the others still have a client to work on.
+  deleteApiClient: { query: { version: '9' } },
   checkEndEntityWithRules: { body: { endEntity: names } },
   createCertRequest: { body: { pkcs10ReqBase64: octets } },
   createCertificateProvider: { body: { configuration: JSON.stringify({ templates }) } },

@@ -62,7 +62,7 @@ const sharing: readonly FurtherNeed[] = [
 
 /** What assigning may end with. */
 const ofAssignment = ['ENTITY_ARCHIVED', 'REALM_MISMATCH'] as const
-const ofWriting = ['SYSTEM_ENTITY_PROTECTED', 'API_CLIENT_NOT_FOUND', 'IDENTITY_PROVIDER_ERROR'] as const
+const ofWriting = ['SYSTEM_ENTITY_PROTECTED', 'IDENTITY_PROVIDER_ERROR'] as const
 
 export const createNewApiClient = operation('POST /api-clients', {
   summary: 'Create an API client; its secret is shown only now',
