@@ -4,7 +4,7 @@ import { Failure } from '../domain/failure.ts'
 import { messageBytes, queryParameter, targetOf } from './address.ts'
 import { readBody } from './body.ts'
 import type { Gateway } from './gateway.ts'
-import { type Admit, TooMany } from './limits.ts'
+import { type Limits, TooMany } from './limits.ts'
 import type { Metrics } from './metrics.ts'
 import { getCaCaps, getCaCert, type Answer } from './operations/ca.ts'
 import { answerMessage } from './operations/pki-operation.ts'
@@ -14,9 +14,11 @@ import { ServiceDown, ServiceRefusal } from './service-client.ts'
 /** What the application is made of. */
 export interface Parts {
   readonly gateway: Gateway
-  readonly admit: Admit
+  readonly limits: Limits
   readonly metrics: Metrics
   readonly maxBodyBytes: number
+  /** How many proxies before the gateway name the address of their client in X-Forwarded-For. */
+  readonly trustedProxies: number
 }
 
 /** A request that no operation of SCEP answers, and how HTTP says so. */
@@ -60,17 +62,16 @@ const messageIn = async (ctx: Context, most: number): Promise<Buffer> => {
 
 type Perform = (ctx: Context, policy: PolicyView) => Promise<Answer> | Answer
 
-const operations = ({ gateway, admit, maxBodyBytes }: Parts): Readonly<Record<string, Perform>> => ({
+const operations = ({ gateway, limits, maxBodyBytes }: Parts): Readonly<Record<string, Perform>> => ({
   GetCACaps: () => getCaCaps(gateway),
   GetCACert: (ctx, policy) => getCaCert(gateway, policy, parameter(ctx, 'message') ?? ''),
-  PKIOperation: (ctx, policy) =>
-    admit(ctx.ip, async () => {
-      const message = await messageIn(ctx, maxBodyBytes)
-      const tell = (facts: object): void => void Object.assign(ctx.state, facts)
-      const body = await answerMessage(gateway, policy, { message, tell })
-      if (!body) throw new HttpRefusal(400, 'The message is no CMS SignedData.')
-      return { type: 'application/x-pki-message', body }
-    }),
+  PKIOperation: async (ctx, policy) => {
+    const message = await messageIn(ctx, maxBodyBytes)
+    const tell = (facts: object): void => void Object.assign(ctx.state, facts)
+    const body = await limits.inPlace(() => answerMessage(gateway, policy, { message, tell }))
+    if (!body) throw new HttpRefusal(400, 'The message is no CMS SignedData.')
+    return { type: 'application/x-pki-message', body }
+  },
 })
 
 const serve = (parts: Parts): Middleware => {
@@ -82,6 +83,7 @@ const serve = (parts: Parts): Middleware => {
       ctx.set('Allow', 'GET, POST')
       throw new HttpRefusal(405, 'SCEP takes GET and POST.')
     }
+    await parts.limits.consume(ctx.ip)
     const named = parameter(ctx, 'operation') ?? (ctx.method === 'POST' ? 'PKIOperation' : '')
     const perform = Object.hasOwn(known, named) ? known[named] : undefined
     if (!perform) throw new HttpRefusal(400, 'The operation is none of GetCACaps, GetCACert and PKIOperation.')
@@ -161,7 +163,8 @@ const health =
 
 /** The gateway's answers. */
 export const createGateway = (parts: Parts): Koa => {
-  const app = new Koa()
+  const { trustedProxies } = parts
+  const app = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies })
   app.use(watched(parts))
   app.use(health(parts))
   app.use(serve(parts))

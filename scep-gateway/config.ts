@@ -27,6 +27,8 @@ export const ScepGatewayConfig = z
     SERVER_HTTP_PORT: port.optional(),
     /** `server.metrics.port`: where Prometheus reads `/metrics`, on this machine alone; absent: nowhere. */
     SERVER_METRICS_PORT: port.optional(),
+    /** `server.trusted-proxies`: how many proxies before it name the address of their client in X-Forwarded-For. */
+    SERVER_TRUSTED_PROXIES: whole(0, [0, 10]),
     /** `scep.service.…`: the main service and the API client. */
     SCEP_SERVICE_BASE_URL: z.url(),
     SCEP_SERVICE_TOKEN_URL: z.url(),
@@ -45,8 +47,8 @@ export const ScepGatewayConfig = z
     SCEP_MAX_BODY_BYTES: whole(131_072, [1024, 1_048_576]),
     /** `scep.replay-minutes`: so long the same PKCS#10 request of the same signer gets the same certificate again. */
     SCEP_REPLAY_MINUTES: whole(60, [0, 10_080]),
-    /** `scep.rate-limit`: PKI operations a minute of each address (of IPv6: each /64); 0: as many as come. */
-    SCEP_RATE_LIMIT: whole(600, [0, 1_000_000]),
+    /** `scep.rate-limit`: requests a minute of each address (of IPv6: each /64); 0: as many as come. */
+    SCEP_RATE_LIMIT: whole(1200, [0, 1_000_000]),
     /** `log.level`. */
     LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   })

@@ -17,23 +17,32 @@ export class TooMany extends Error {
 }
 
 /** Messages are read and written one after the other anyway; what waits for the service beside that is memory. */
-const atOnce = 64
+const atOnce = 128
 const mostWaiting = 512
 const windowSeconds = 60
 
-/** Lets a message of an address in, when there is place. */
-export type Admit = <T>(address: string, work: () => Promise<T>) => Promise<T>
+/** The limits of a process; TooMany. */
+export interface Limits {
+  /** Counts a request of an address. */
+  readonly consume: (address: string) => Promise<void>
+  /** Works on a message that was read to its end, when there is place: whoever sends slowly keeps nobody from it. */
+  readonly inPlace: <T>(work: () => Promise<T>) => Promise<T>
+}
 
-/** Makes the limits of a process: so many messages a minute of each address, 0 for as many as come. */
-export const limits = (perMinute: number): Admit => {
+/** Makes the limits: so many requests a minute of each address, 0 for as many as come. */
+export const limits = (perMinute: number): Limits => {
   const limiter = perMinute > 0 ? new RateLimiterMemory({ points: perMinute, duration: windowSeconds }) : undefined
   const places = pLimit(atOnce)
-  return async (address, work) => {
-    await limiter?.consume(networkOf(address)).catch((error: unknown) => {
-      if (!(error instanceof RateLimiterRes)) throw error
-      throw new TooMany(429, Math.max(1, Math.ceil(error.msBeforeNext / 1000)))
-    })
-    if (places.pendingCount >= mostWaiting) throw new TooMany(503, 5)
-    return places(work)
+  return {
+    consume: async address => {
+      await limiter?.consume(networkOf(address)).catch((error: unknown) => {
+        if (!(error instanceof RateLimiterRes)) throw error
+        throw new TooMany(429, Math.max(1, Math.ceil(error.msBeforeNext / 1000)))
+      })
+    },
+    inPlace: async work => {
+      if (places.pendingCount >= mostWaiting) throw new TooMany(503, 5)
+      return places(work)
+    },
   }
 }

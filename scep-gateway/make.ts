@@ -28,8 +28,9 @@ export const makeGateway = (config: ScepGatewayConfig, log: Logger): Parts => {
   }
   return {
     gateway: { service, policies: policiesOf(service), config: conduct, log },
-    admit: limits(config.SCEP_RATE_LIMIT),
+    limits: limits(config.SCEP_RATE_LIMIT),
     metrics: makeMetrics(),
     maxBodyBytes: config.SCEP_MAX_BODY_BYTES,
+    trustedProxies: config.SERVER_TRUSTED_PROXIES,
   }
 }

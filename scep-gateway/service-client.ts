@@ -75,7 +75,8 @@ const parsed = <S extends z.ZodType>(schema: S, text: string, call: string): z.o
 }
 
 const refusalOf = (call: string, status: number, text: string): Error => {
-  if (status >= 500 || status === 429) return new ServiceDown(`${call} answered ${status}`)
+  // A token that is refused twice is the trouble of the operator, who reads of it in the log.
+  if (status >= 500 || status === 429 || status === 401) return new ServiceDown(`${call} answered ${status}`)
   return new ServiceRefusal(call, status, parsed(ApiException, text, call))
 }
 
