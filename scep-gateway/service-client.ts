@@ -54,16 +54,23 @@ const againAfterMs = 250
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError'
 
+const noAnswer = (call: string, cause: unknown): ServiceDown =>
+  isTimeout(cause)
+    ? new ServiceSlow(`${call} took too long`, { cause })
+    : new ServiceDown(`${call} got no answer`, { cause })
+
 /** Repeats what the network broke off, once: every call of the gateway may be repeated. */
 const overNetwork = async (call: string, send: () => Promise<Response>): Promise<Response> => {
-  for (let tries = 1; ; tries++)
-    try {
-      return await send()
-    } catch (error) {
-      if (isTimeout(error)) throw new ServiceSlow(`${call} took too long`, { cause: error })
-      if (tries > 1) throw new ServiceDown(`${call} got no answer`, { cause: error })
-      await wait(againAfterMs)
-    }
+  const again = async (error: unknown): Promise<Response> => {
+    if (isTimeout(error) || error instanceof ServiceDown) throw error
+    await wait(againAfterMs)
+    return send()
+  }
+  try {
+    return await send().catch(again)
+  } catch (error) {
+    throw error instanceof ServiceDown ? error : noAnswer(call, error)
+  }
 }
 
 const parsed = <S extends z.ZodType>(schema: S, text: string, call: string): z.output<S> => {

@@ -15,19 +15,19 @@
 //
 // - The export name is the operationId; `resources/index.ts` lists the modules; nothing is registered twice.
 // - Paths start below /api/v1; one that begins with /api stands for itself (`/api/v2/…`).
-// - `on` is an entity, or a record of sources whose rows the handler gets under the same names:
-//   { policy: from.body(Policy, 'policyId') }; lists: `from.bodyList`; absent or null members: `from.optional(...)`.
+// - `on` is an entity, or a record of sources: { policy: from.body(Policy, 'policyId') }; lists: `from.bodyList`; absent or
+//   null members: `from.optional(...)`.
 // - `needs`: 'NOTHING' (no token), 'TOKEN' (any caller), a right (on `target`, or global), or a right for each row.
 // - `onlyFor`: the kind of principal that may call it at all, whatever rights others have.
 // - `alsoNeeds`: what depends on more than that is asked in the handler, `await caller.must('READ_POLICY', found.place)`,
 //   and declared: [{ right: 'READ_POLICY', on: 'the policy that is found', entity: Policy }]; undeclared it is refused.
 // - `shows`: the right that decides what a filtered list holds.
 // - `paging: true` gives `page` (page, size, sort checked against the scalar members of the page's item).
-// - The kernel flushes once after the handler and encodes its value with `returns`: an entity shaped like its DTO is
-//   its own answer. A handler that starts a workflow flushes first.
+// - The kernel flushes once after the handler and encodes its value with `returns`. A handler that starts a workflow
+//   flushes first.
 // - A body has at most 64 KiB, 10 MiB where its schema takes bytes or a list (body-limit.ts), 32 MiB with `largeBody`.
 // - `cost` says that a call is dear: it is limited (429 RATE_LIMITED), and 'KEYS' has its turn in a line of its own.
-// - `repeatable` (default for PATCH): a collision with another writer runs the whole operation again, three times at most.
+// - `repeatable` (default for PATCH): a collision with another writer runs it again, three times at most.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import { Uuid } from './dto.ts'
@@ -119,13 +119,9 @@ export interface Declaration<T extends Types, A> {
   readonly description?: string
   readonly on?: T['on']
   readonly needs: T['needs']
-  /** The only kind of principal that may call it, beside the rights of `needs`. */
   readonly onlyFor?: 'API_CLIENT'
-  /** What the handler asks beyond `needs`. */
   readonly alsoNeeds?: readonly FurtherNeed[]
-  /** The right by which a list is filtered. */
   readonly shows?: Right
-  /** Path parameters that are not UUIDs. */
   readonly params?: T['params']
   readonly query?: T['query']
   readonly body?: T['body']

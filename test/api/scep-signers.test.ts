@@ -80,7 +80,7 @@ const refused = async (): Promise<unknown[]> => {
   const { gateway, policyId } = scene
   const answers = [
     await scene.configuration(),
-    await signScep(gateway, policyId, replyAttributes()),
+    await signScep(gateway, { policyId }, replyAttributes()),
     await decrypt(gateway, policyId, Buffer.from('0')),
   ]
   return answers.map(refusalOf)
@@ -149,7 +149,7 @@ test('30 days before its end the next one is made, and what was encrypted to the
   await until('the next signer is there', async () => (await signers()).length === 2)
   const second = await signerPem()
   expect(second).not.toBe(first)
-  const signed = await signScep(gateway, policyId, replyAttributes())
+  const signed = await signScep(gateway, { policyId }, replyAttributes())
   expect(signed.body.signerCertificatePem).toBe(second)
   const decrypted = { decryptedDataBase64: content.toString('base64') }
   for (const later of [336, 365.5]) {
@@ -256,7 +256,7 @@ describe('a signer that the policy names', () => {
     const { content, envelope } = await enveloped(bench, pem)
     const { body } = await decrypt(gateway, policyId, envelope)
     expect(body.decryptedDataBase64).toBe(content.toString('base64'))
-    expect((await signScep(gateway, policyId, replyAttributes())).body.signerCertificatePem).toBe(pem)
+    expect((await signScep(gateway, { policyId }, replyAttributes())).body.signerCertificatePem).toBe(pem)
     expect(await signers()).toHaveLength(0)
   })
 

@@ -89,7 +89,7 @@ describe.each(['RA', 'CA'] as const)('in mode %s', mode => {
   ])('attributes with the digest %s are signed, as openssl says', async (digestAlgorithm, digest, name) => {
     const { configuration, gateway, policyId } = scenes[mode]
     const data = replyAttributes({ digest })
-    const { status, body } = await signScep(gateway, policyId, data, { digestAlgorithm })
+    const { status, body } = await signScep(gateway, { policyId, digestAlgorithm }, data)
     expect([status, body.signatureAlgorithm]).toEqual([200, name])
     const { signerCertificatePem, caChainPem } = (await configuration()).body
     expect([body.signerCertificatePem, body.caChainPem]).toEqual([signerCertificatePem, caChainPem])
@@ -105,14 +105,14 @@ test('each use is an audit event with the SHA-256 of the data', async () => {
   const decrypted = (await eventsOf(policyId, 'DATA_DECRYPTED')).at(-1)
   expect(decrypted).toMatchObject({ principalId: gateway.id, principalType: 'API_CLIENT' })
   expect(decrypted?.eventDescription).toContain(`Data with SHA-256 ${digest} decrypted by the SCEP signer of policy`)
-  await signScep(gateway, policyId, Buffer.from('not this'))
+  await signScep(gateway, { policyId }, Buffer.from('not this'))
   const refused = (await eventsOf(policyId, 'DATA_SIGNED')).at(-1)
   expect(refused?.eventDescription).toMatch(/^Data with SHA-256 [0-9a-f]{64} not signed by the SCEP signer/)
 })
 
 const calls: readonly (readonly [string, (scene: ScepScene, caller: ScepScene['gateway']) => Promise<unknown>])[] = [
   ['decryptData', ({ policyId }, caller) => decrypt(caller, policyId, Buffer.from('0'))],
-  ['signDataScep', ({ policyId }, caller) => signScep(caller, policyId, replyAttributes())],
+  ['signDataScep', ({ policyId }, caller) => signScep(caller, { policyId }, replyAttributes())],
   ['configuration', ({ policyId }, caller) => caller.get(`/api/v1/scep/policies/${policyId}/configuration`)],
 ]
 
@@ -196,7 +196,7 @@ test.each([
   ['another content', async () => replyAttributes({ contentType: '1.2.840.113549.1.9.16.1.4' })],
   ['a digest of another length', async () => replyAttributes({ digest: 'sha512' })],
 ] as const)('%s is not signed for SCEP', async (_, make) => {
-  const reply = await signScep(scenes.RA.gateway, scenes.RA.policyId, await make())
+  const reply = await signScep(scenes.RA.gateway, scenes.RA, await make())
   expect(refusalOf(reply)).toEqual([422, 'SIGNING_REFUSED'])
 })
 

@@ -47,18 +47,18 @@ afterAll(async () => {
   await service.stop()
 })
 
-const sign = (caller: ApiCaller, policyId: string, data: Buffer, members: object = {}) =>
-  caller.post('/api/v1/sign/sign-with-ca', { policyId, dataBase64: data.toString('base64'), ...members })
+const sign = (caller: ApiCaller, asked: { policyId: string; digestAlgorithm?: string | undefined }, data: Buffer) =>
+  caller.post('/api/v1/sign/sign-with-ca', { ...asked, dataBase64: data.toString('base64') })
 
 test.each([
   ['EC', undefined, 'sha256', 'SHA256_WITH_ECDSA'],
   ['EC', 'SHA-512', 'sha512', 'SHA512_WITH_ECDSA'],
   ['RSA', undefined, 'sha256', 'SHA256_WITH_RSA'],
   ['RSA', 'SHA-384', 'sha384', 'SHA384_WITH_RSA'],
-])('a CA with %s signs with the digest %s, as openssl says', async (kind, digestAlgorithm, digest, name) => {
+])('a CA with %s signs with the digest %s, as openssl says', async (...[kind, digestAlgorithm, digest, name]) => {
   const { policyId } = sceneOf(kind)
   const data = randomBytes(1_048_576)
-  const { status, body } = await sign(await gatewayOf(service, policyId), policyId, data, { digestAlgorithm })
+  const { status, body } = await sign(await gatewayOf(service, policyId), { policyId, digestAlgorithm }, data)
   expect([status, body.signatureAlgorithm]).toEqual([200, name])
   expect(blocksOf(body.caChainPem)[0]).toBe(body.signerCertificatePem)
   const ca = await bench.file(body.signerCertificatePem)
@@ -73,14 +73,14 @@ test('a CA with EdDSA signs without a digest, and refuses one', async () => {
   const { policyId } = sceneOf('EDDSA')
   const gateway = await gatewayOf(service, policyId)
   const data = Buffer.from('hello')
-  const { body } = await sign(gateway, policyId, data)
+  const { body } = await sign(gateway, { policyId }, data)
   expect(body.signatureAlgorithm).toBe('ED25519')
   const ca = await bench.file(body.signerCertificatePem)
   const key = await bench.file((await openssl('x509', '-in', ca, '-noout', '-pubkey')).output)
   const files = [await bench.file(Buffer.from(body.signatureBase64, 'base64')), await bench.file(data)]
   const args = ['-verify', '-pubin', '-inkey', key, '-rawin', '-sigfile', files[0] ?? '', '-in', files[1] ?? '']
   expect((await openssl('pkeyutl', ...args)).text).toContain('Signature Verified Successfully')
-  const refused = await sign(gateway, policyId, data, { digestAlgorithm: 'SHA-256' })
+  const refused = await sign(gateway, { policyId, digestAlgorithm: 'SHA-256' }, data)
   expect(refusalOf(refused)).toEqual([422, 'SIGNING_REFUSED'])
 })
 
@@ -96,7 +96,7 @@ describe('what a CA says by itself is refused:', () => {
     ['signed attributes', async () => replyAttributes()],
   ])('%s', async (_, make) => {
     const { policyId } = sceneOf('RSA')
-    const reply = await sign(await gatewayOf(service, policyId), policyId, await make())
+    const reply = await sign(await gatewayOf(service, policyId), { policyId }, await make())
     expect(refusalOf(reply)).toEqual([422, 'SIGNING_REFUSED'])
     const event = await service.em().findOne(AuditEvent, { objectId: policyId }, { orderBy: { id: 'desc' } })
     expect([event?.eventType, event?.eventDescription]).toEqual([
@@ -109,15 +109,15 @@ describe('what a CA says by itself is refused:', () => {
 test('it is for API clients with SIGN on the policy', async () => {
   const { policyId } = sceneOf('EC')
   const data = Buffer.from('hello')
-  expect((await sign(service.anonymous, policyId, data)).status).toBe(401)
+  expect((await sign(service.anonymous, { policyId }, data)).status).toBe(401)
   const others = [
     await service.user({ GLOBAL: ['ADMIN'] }),
     await service.user({ POLICY: { [policyId]: ['SIGN'] } }),
     await service.apiClient({ POLICY: { [policyId]: ['CERTS_CREATE'] } }),
     await gatewayOf(service, sceneOf('RSA').policyId),
   ]
-  for (const caller of others) expect(refusalOf(await sign(caller, policyId, data))).toEqual([403, 'ACCESS_DENIED'])
-  expect(refusalOf(await sign(await gatewayOf(service, policyId), crypto.randomUUID(), data))[1]).toBe(
+  for (const caller of others) expect(refusalOf(await sign(caller, { policyId }, data))).toEqual([403, 'ACCESS_DENIED'])
+  expect(refusalOf(await sign(await gatewayOf(service, policyId), { policyId: crypto.randomUUID() }, data))[1]).toBe(
     'POLICY_NOT_FOUND',
   )
 })
@@ -133,9 +133,9 @@ test('an administrator is told that the operation is for API clients only', asyn
 test('data of more than 1 MiB, another digest and another media type are refused by their form', async () => {
   const { policyId } = sceneOf('EC')
   const gateway = await gatewayOf(service, policyId)
-  expect(refusalOf(await sign(gateway, policyId, Buffer.alloc(1_048_577)))).toEqual([400, 'INVALID_REQUEST'])
+  expect(refusalOf(await sign(gateway, { policyId }, Buffer.alloc(1_048_577)))).toEqual([400, 'INVALID_REQUEST'])
   const digestAlgorithm = 'SHA-1'
-  expect(refusalOf(await sign(gateway, policyId, Buffer.alloc(1), { digestAlgorithm }))[1]).toBe('INVALID_REQUEST')
+  expect(refusalOf(await sign(gateway, { policyId, digestAlgorithm }, Buffer.alloc(1)))[1]).toBe('INVALID_REQUEST')
   const headers = { 'Content-Type': 'text/plain' }
   expect((await gateway.post('/api/v1/sign/sign-with-ca', undefined, { raw: 'x', headers })).status).toBe(415)
 })
@@ -148,8 +148,8 @@ test('an expired CA, and one whose key this process cannot open, is no signer', 
   const ca = await service.em().findOneOrFail(Ca, issuingCaId ?? '')
   const uses = async () => {
     const answers = [
-      await sign(gateway, policyId, Buffer.from('hello')),
-      await signScep(gateway, policyId, replyAttributes()),
+      await sign(gateway, { policyId }, Buffer.from('hello')),
+      await signScep(gateway, { policyId }, replyAttributes()),
       await decrypt(gateway, policyId, Buffer.from('0')),
       await scene.configuration(),
     ]

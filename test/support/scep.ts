@@ -48,5 +48,8 @@ export const replyAttributes = ({ contentType = '1.2.840.113549.1.7.1', digest =
   )
 
 /** Sends signed attributes to be signed. */
-export const signScep = (caller: ApiCaller, policyId: string, data: Buffer, members: object = {}): Promise<Reply> =>
-  caller.post('/api/v1/scep/sign', { policyId, dataBase64: data.toString('base64'), ...members })
+export const signScep = (
+  caller: ApiCaller,
+  asked: { policyId: string; digestAlgorithm?: string | undefined },
+  data: Buffer,
+): Promise<Reply> => caller.post('/api/v1/scep/sign', { ...asked, dataBase64: data.toString('base64') })
