@@ -98,3 +98,11 @@ export const passwordKinds = [
   'CHALLENGE_SPENT',
   'CHALLENGE_REJECTED',
 ] as const satisfies readonly AuditEventType[]
+
+/** The kinds that test/api/audit-kinds-machines.test.ts tries. */
+export const machineKinds = [
+  'SECRET_RESET',
+  'DATA_SIGNED',
+  'DATA_DECRYPTED',
+  'SIGNER_RENEWED',
+] as const satisfies readonly AuditEventType[]

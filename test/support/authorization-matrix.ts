@@ -282,10 +282,10 @@ const issued: readonly Row[] = [
 ]
 
 const signing: readonly Row[] = [
-  // The example policy does not take part in SCEP.
+  // The envelope of the example is for another signer.
   needing(policy('SIGN'))('decryptData', { status: 422 }),
-  needing(policy('SIGN'))('signDataScep', { status: 422 }),
-  needing(policy('SIGN'))('getScepConfiguration', { status: 422 }),
+  needing(policy('SIGN'))('signDataScep'),
+  needing(policy('SIGN'))('getScepConfiguration'),
   needing(policy('SIGN'))('signDataWithCA', { onlyFor: 'API_CLIENT' }),
 ]
 
