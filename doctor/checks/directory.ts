@@ -4,7 +4,7 @@ import type { DoctorConfig } from '../config.ts'
 
 const advice = 'Look at DIRECTORY_URL, DIRECTORY_REALM, DIRECTORY_CLIENT_ID and DIRECTORY_CLIENT_SECRET of the worker.'
 const roleAdvice = 'Give the service account of DIRECTORY_CLIENT_ID the role manage-clients of realm-management.'
-const patienceMs = 8000
+const patienceMs = 30_000
 
 const rolesIn = (token: string): readonly string[] => {
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString() || '{}') as {
