@@ -5,7 +5,14 @@ import { DerError, type DerValue, readDer, readOctetString, readOid, readSet } f
 import { findSignatureAlgorithm, keyOids } from '../keys/algorithms.ts'
 import { readPublicKeyParts } from '../keys/public-key.ts'
 import { findPssParameters, isPssSignature, rsaPssOid } from '../keys/rsa-pss.ts'
-import { type AlgorithmRules, type Digest, getDigest, md5WithRsaOid, readAlgorithm, refuseAlgorithm } from './algorithms.ts'
+import {
+  type AlgorithmRules,
+  type Digest,
+  getDigest,
+  md5WithRsaOid,
+  readAlgorithm,
+  refuseAlgorithm,
+} from './algorithms.ts'
 import { CmsError, readingCms } from './cms-error.ts'
 import { contentTypes } from './content-info.ts'
 import { isNamedBy, type Party, readParty } from './parties.ts'
