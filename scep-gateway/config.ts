@@ -43,6 +43,8 @@ export const ScepGatewayConfig = z
     SCEP_WAIT_SECONDS: whole(10, [0, 300]),
     /** `scep.legacy-algorithms`: DES3 and SHA-1. */
     SCEP_LEGACY_ALGORITHMS: flag(true),
+    /** `scep.insecure-algorithms`: DES and MD5. */
+    SCEP_INSECURE_ALGORITHMS: flag(false),
     /** `scep.max-body-bytes`: larger is 413. */
     SCEP_MAX_BODY_BYTES: whole(131_072, [1024, 1_048_576]),
     /** `scep.replay-minutes`: so long the same PKCS#10 request of the same signer gets the same certificate again. */
@@ -54,6 +56,9 @@ export const ScepGatewayConfig = z
   })
   .refine(({ SERVER_SSL_CERTIFICATE: one, SERVER_SSL_PRIVATE_KEY: other }) => !one === !other, {
     message: 'server.ssl.certificate and server.ssl.private-key belong together',
+  })
+  .refine(({ SCEP_INSECURE_ALGORITHMS: insecure, SCEP_LEGACY_ALGORITHMS: legacy }) => legacy || !insecure, {
+    message: 'scep.insecure-algorithms needs scep.legacy-algorithms',
   })
 export type ScepGatewayConfig = z.output<typeof ScepGatewayConfig>
 

@@ -10,6 +10,7 @@ export interface Conduct {
   readonly staticPassword: string | undefined
   readonly waitSeconds: number
   readonly legacyAlgorithms: boolean
+  readonly insecureAlgorithms: boolean
   readonly replayMinutes: number
 }
 

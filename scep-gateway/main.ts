@@ -27,6 +27,9 @@ if (config.SCEP_STATIC_PASSWORD !== undefined)
     'scep.static-password is set: no other method of authorisation is active, and whoever knows it gets certificates for any name that the policy allows',
   )
 
+if (config.SCEP_INSECURE_ALGORITHMS)
+  log.warn('scep.insecure-algorithms is set: messages by DES and MD5, which others may read or forge, are taken')
+
 const { SERVER_SSL_CERTIFICATE, SERVER_SSL_PRIVATE_KEY } = config
 const identity =
   SERVER_SSL_CERTIFICATE && SERVER_SSL_PRIVATE_KEY

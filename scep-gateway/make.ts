@@ -24,6 +24,7 @@ export const makeGateway = (config: ScepGatewayConfig, log: Logger): Parts => {
     staticPassword: config.SCEP_STATIC_PASSWORD,
     waitSeconds: config.SCEP_WAIT_SECONDS,
     legacyAlgorithms: config.SCEP_LEGACY_ALGORITHMS,
+    insecureAlgorithms: config.SCEP_INSECURE_ALGORITHMS,
     replayMinutes: config.SCEP_REPLAY_MINUTES,
   }
   return {

@@ -2,7 +2,7 @@
 import { longestMessage, readWholeBer } from '../asn1/ber.ts'
 import { DerError, type DerValue, expectTag, readOctetString, readSequence, readSet } from '../asn1/der-reader.ts'
 import { tags } from '../asn1/der.ts'
-import { type ContentCipher, getContentCipher, readAlgorithm } from './algorithms.ts'
+import { type AlgorithmRules, type ContentCipher, getContentCipher, readAlgorithm } from './algorithms.ts'
 import { readingCms } from './cms-error.ts'
 import { contentTypes, readContentInfo } from './content-info.ts'
 import { hasSerial, isNamedBy, type Party, type PartyId, readParty, readPartyId } from './parties.ts'
@@ -50,7 +50,7 @@ const readRecipients = (value: DerValue | undefined): Recipient[] => {
   return all.filter(({ tag }) => tag === tags.sequence).map(readRecipient)
 }
 
-const readMembers = (value: DerValue): EnvelopedData => {
+const readMembers = (value: DerValue, rules: AlgorithmRules): EnvelopedData => {
   const [version, ...members] = readContentInfo(value, contentTypes.envelopedData)
   expectTag(version, tags.integer)
   const [recipients, content] = members.slice(members[0]?.tag === 0xa0 ? 1 : 0)
@@ -58,16 +58,23 @@ const readMembers = (value: DerValue): EnvelopedData => {
   const { dotted, parameters } = readAlgorithm(algorithm)
   const encryptedContent = readEncryptedContent(encrypted)
   const readable = readRecipients(recipients)
-  const cipher = getContentCipher(dotted)
+  const cipher = getContentCipher(dotted, rules)
   return { recipients: readable, cipher, iv: readIv(parameters, cipher), encryptedContent }
+}
+
+/** How an envelope is read: of at most so many octets, 1 MiB unless another number is said, and by which algorithms. */
+export interface EnvelopeRules extends AlgorithmRules {
+  readonly most?: number
 }
 
 /**
  * Reads a ContentInfo with EnvelopedData, DER or BER (RFC 5652 6.1). CmsError MALFORMED when unreadable, ALGORITHM for a
- * content cipher that is not supported, such as DES. Of `most` octets.
+ * content cipher that is not supported, such as DES where it is not allowed.
  */
-export const readEnvelopedData = (bytes: Buffer, most = longestMessage): EnvelopedData =>
-  readingCms(() => readWholeBer(bytes, readMembers, most))
+export const readEnvelopedData = (
+  bytes: Buffer,
+  { most = longestMessage, ...rules }: EnvelopeRules = {},
+): EnvelopedData => readingCms(() => readWholeBer(bytes, value => readMembers(value, rules), most))
 
 /** One of several, and the recipient that it is. */
 export interface Addressee<T> {

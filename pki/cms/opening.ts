@@ -1,9 +1,8 @@
 // EnvelopedData opened (RFC 5652 6.3, 6.4) without telling why it could not be (RFC 3218).
 import { createDecipheriv, type KeyObject } from 'node:crypto'
-import { longestMessage } from '../asn1/ber.ts'
-import type { ContentCipherName } from './algorithms.ts'
+import { cipherKey, type ContentCipherName } from './algorithms.ts'
 import { CmsError, readingCms } from './cms-error.ts'
-import { type EnvelopedData, findAddressee, readEnvelopedData } from './enveloped-data.ts'
+import { type EnvelopedData, type EnvelopeRules, findAddressee, readEnvelopedData } from './enveloped-data.ts'
 import { unwrapKey } from './key-transport.ts'
 import { readParty } from './parties.ts'
 
@@ -25,7 +24,7 @@ const refuse = (): never => {
 
 const decrypt = ({ cipher, iv, encryptedContent }: EnvelopedData, key: Buffer): Buffer => {
   try {
-    const decipher = createDecipheriv(cipher.cipher, key, iv)
+    const decipher = createDecipheriv(cipher.cipher, cipherKey(cipher, key), iv)
     return Buffer.concat([decipher.update(encryptedContent), decipher.final()])
   } catch {
     return refuse()
@@ -39,11 +38,15 @@ const ownersOf = (candidates: readonly Candidate[]) =>
 
 /**
  * Opens a ContentInfo with EnvelopedData, DER or BER, by the candidate that it names: RSAES-PKCS1-v1_5 or RSAES-OAEP, AES
- * or DES-EDE3 in CBC mode. A wrong key may, once in 250 times, decrypt to garbage: callers treat what they cannot parse as
+ * or DES-EDE3 in CBC mode, and DES where it is allowed. A wrong key may, once in 250 times, decrypt to garbage: callers treat what they cannot parse as
  * what cannot be decrypted. CmsError MALFORMED and ALGORITHM for what everybody can see, DECRYPTION for all else.
  */
-export const openEnvelopedData = (bytes: Buffer, candidates: readonly Candidate[], most = longestMessage): Opened => {
-  const envelope = readEnvelopedData(bytes, most)
+export const openEnvelopedData = (
+  bytes: Buffer,
+  candidates: readonly Candidate[],
+  rules: EnvelopeRules = {},
+): Opened => {
+  const envelope = readEnvelopedData(bytes, rules)
   const addressee = readingCms(() => findAddressee(envelope.recipients, ownersOf(candidates)))
   if (!addressee) return refuse()
   const { recipient, owner } = addressee

@@ -1,7 +1,7 @@
 // EnvelopedData written (RFC 5652 6), definite DER with the encrypted content in one piece.
 import { createCipheriv, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { implicit, integer, octetString, oid, sequence, setOf, tags, tlv } from '../asn1/der.ts'
-import { type ContentCipherName, contentCiphers } from './algorithms.ts'
+import { cipherKey, cipherNamed, type ContentCipherName } from './algorithms.ts'
 import { CmsError, readingCms } from './cms-error.ts'
 import { contentInfo, contentTypes } from './content-info.ts'
 import { type KeyTransport, wrapKey } from './key-transport.ts'
@@ -33,14 +33,14 @@ const recipientInfo = (certificate: Buffer, contentKey: Buffer, transport: KeyTr
 
 /** DER ContentInfo with EnvelopedData; CmsError MALFORMED or ALGORITHM when a recipient's key cannot encrypt. */
 export const sealEnvelopedData = (content: Buffer, { recipients, cipher, transport = 'PKCS1' }: Sealing): Buffer => {
-  const { oid: cipherOid, cipher: name, keyOctets, blockOctets } = contentCiphers[cipher]
-  const [key, iv] = [randomBytes(keyOctets), randomBytes(blockOctets)]
-  const encipher = createCipheriv(name, key, iv)
+  const by = cipherNamed(cipher)
+  const [key, iv] = [randomBytes(by.keyOctets), randomBytes(by.blockOctets)]
+  const encipher = createCipheriv(by.cipher, cipherKey(by, key), iv)
   const encrypted = Buffer.concat([encipher.update(content), encipher.final()])
   const infos = recipients.map(certificate => recipientInfo(certificate, key, transport))
   const encryptedContent = sequence(
     oid(contentTypes.data),
-    sequence(oid(cipherOid), octetString(iv)),
+    sequence(oid(by.oid), octetString(iv)),
     implicit(0, encrypted),
   )
   return contentInfo(contentTypes.envelopedData, sequence(integer(0), setOf(...infos), encryptedContent))

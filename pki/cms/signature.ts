@@ -5,7 +5,14 @@ import { DerError, type DerValue, readDer, readOctetString, readOid, readSet } f
 import { findSignatureAlgorithm, keyOids } from '../keys/algorithms.ts'
 import { readPublicKeyParts } from '../keys/public-key.ts'
 import { findPssParameters, isPssSignature, rsaPssOid } from '../keys/rsa-pss.ts'
-import { type Digest, getDigest, readAlgorithm, refuseAlgorithm } from './algorithms.ts'
+import {
+  type AlgorithmRules,
+  type Digest,
+  getDigest,
+  md5WithRsaOid,
+  readAlgorithm,
+  refuseAlgorithm,
+} from './algorithms.ts'
 import { CmsError, readingCms } from './cms-error.ts'
 import { contentTypes } from './content-info.ts'
 import { isNamedBy, type Party, readParty } from './parties.ts'
@@ -77,11 +84,13 @@ const pssJudge = ({ signatureAlgorithm: identifier, signature }: SignerInfo, dig
 const judgeOf = (info: SignerInfo, digest: Digest): Judge => {
   const { dotted } = readAlgorithm(info.signatureAlgorithm)
   if (dotted === rsaPssOid) return pssJudge(info, digest)
+  const byDigest: Judge = (party, octets) => verify(digest.hash, octets, getKey(party), info.signature)
+  if (digest.name === 'MD5' && dotted === md5WithRsaOid) return byDigest
   const algorithm = findSignatureAlgorithm(dotted)
   const named = dotted === keyOids.rsaEncryption ? digest.hash : algorithm?.digest
   if (dotted !== keyOids.rsaEncryption && algorithm?.keyOid !== keyOids.rsaEncryption) return refuseAlgorithm(dotted)
   if (named !== digest.hash) return refuse('The signature is by another digest')
-  return (party, octets) => verify(digest.hash, octets, getKey(party), info.signature)
+  return byDigest
 }
 
 const sortedForm = (signedAttributes: Buffer): Buffer =>
@@ -117,12 +126,15 @@ const findSigner = (info: SignerInfo, certificates: readonly Buffer[], judge: Ju
  * the signed attributes in their received or in sorted order, contentType data, messageDigest. CmsError SIGNATURE when that
  * is not so, ALGORITHM for a digest, signature or key that is not supported, MALFORMED for a part that is unreadable.
  */
-export const verifySignedData = ({ content, certificates, signerInfos }: SignedData): Verified =>
+export const verifySignedData = (
+  { content, certificates, signerInfos }: SignedData,
+  rules: AlgorithmRules = {},
+): Verified =>
   readingCms(() => {
     const [info, ...more] = signerInfos
     if (!info || more.length > 0) return refuse('There is not exactly one signature')
     if (!content) return refuse('There is no content')
-    const digest = getDigest(readAlgorithm(info.digestAlgorithm).dotted)
+    const digest = getDigest(readAlgorithm(info.digestAlgorithm).dotted, rules)
     const signer = findSigner(info, certificates, judgeOf(info, digest))
     checkContent(info, content, digest)
     return { signer, digest }

@@ -54,7 +54,7 @@ const getStatus = (info: SignerInfo): PkiStatus => {
 }
 
 const openBag = (content: Buffer, client: ScepClient) => {
-  const opened = openEnvelopedData(content, [client], longestReply)
+  const opened = openEnvelopedData(content, [client], { most: longestReply })
   return { bag: readBag(opened.content), contentCipher: opened.contentCipher }
 }
 
@@ -73,7 +73,7 @@ const readReply = (bytes: Buffer, { request, client, signers }: Expected): CertR
     status,
     failInfo: status === 'FAILURE' ? nameOf(failInfos, findOnlyText(info, attributeOids.failInfo) ?? '') : null,
     failInfoText: findOnlyText(info, attributeOids.failInfoText),
-    digest: digest.name,
+    digest: digest.answer,
     ...(status === 'SUCCESS' ? openBag(octets, client) : noBag),
   }
 }

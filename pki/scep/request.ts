@@ -2,7 +2,8 @@
 import { longestMessage, readBer } from '../asn1/ber.ts'
 import { printableString, tags } from '../asn1/der.ts'
 import { DerError, type DerValue } from '../asn1/der-reader.ts'
-import { type ContentCipherName, type DigestName, getDigest, readAlgorithm } from '../cms/algorithms.ts'
+import { type AlgorithmRules, type ContentCipherName, type Digest, type DigestName } from '../cms/algorithms.ts'
+import { getDigest, readAlgorithm } from '../cms/algorithms.ts'
 import { CmsError } from '../cms/cms-error.ts'
 import { type EnvelopedData, readEnvelopedData } from '../cms/enveloped-data.ts'
 import type { Party } from '../cms/parties.ts'
@@ -25,10 +26,12 @@ export interface ScepRequest extends ReplyContext {
   readonly envelopeBytes: Buffer
   readonly envelope: EnvelopedData
   readonly contentCipher: ContentCipherName
+  /** What the message is signed by; `digest` is that of the reply. */
+  readonly messageDigest: Digest['name']
 }
 
 /** How strictly a request is read. */
-export interface RequestRules {
+export interface RequestRules extends AlgorithmRules {
   /** The most octets of a message; 1 MiB unless another number is said. */
   readonly most?: number
   /** Takes senderNonces of 1 to 64 octets, not of 16 alone. */
@@ -60,14 +63,12 @@ const transactionIdOf = (info: SignerInfo): ReplyContext['transactionId'] | null
   return { der: value.raw, text: forLog(textOf(value) ?? value.content.toString('latin1')) }
 }
 
-const md5Oid = '1.2.840.113549.2.5'
-
 const replyDigest = ({ digestAlgorithm }: SignerInfo): DigestName => {
   const { dotted } = readAlgorithm(digestAlgorithm)
   try {
-    return getDigest(dotted).name
+    return getDigest(dotted, { insecureAlgorithms: true }).answer
   } catch (error) {
-    if (error instanceof CmsError) return dotted === md5Oid ? 'SHA-1' : 'SHA-256'
+    if (error instanceof CmsError) return 'SHA-256'
     throw error
   }
 }
@@ -121,10 +122,10 @@ const refusing = <T>(reply: ReplyContext | null, step: () => T): T => {
   }
 }
 
-const verify = ({ signedData, transactionId, reply, hasTrailer }: Outer): Verified =>
+const verify = ({ signedData, transactionId, reply, hasTrailer }: Outer, rules: AlgorithmRules): Verified =>
   refusing(transactionId && reply, () => {
     if (hasTrailer) throw new CmsError('MALFORMED', 'Octets follow the message')
-    return verifySignedData(signedData)
+    return verifySignedData(signedData, rules)
   })
 
 const getOnly = ({ info, reply }: Outer, name: 'messageType' | 'senderNonce' | 'transactionId'): DerValue => {
@@ -156,17 +157,17 @@ const checkTransactionId = (outer: Outer): void => {
  * and signer keys that are not RSA, badRequest for attributes that are missing, doubled or wrong (RFC 8894 3.2.1).
  */
 export const readScepRequest = (bytes: Buffer, rules: RequestRules = {}): ScepRequest => {
+  const { insecureAlgorithms = false } = rules
   const outer = readingOuter(bytes, rules.most ?? longestMessage)
-  const { signer, digest } = verify(outer)
+  const { signer, digest } = verify(outer, rules)
   checkTransactionId(outer)
   const messageType = getMessageType(outer)
   const senderNonce = getNonce(outer, rules.anyNonceLength ?? false)
   const envelopeBytes = outer.signedData.content ?? Buffer.alloc(0)
-  const envelope = refusing(outer.reply, () => readEnvelopedData(envelopeBytes))
+  const envelope = refusing(outer.reply, () => readEnvelopedData(envelopeBytes, { insecureAlgorithms }))
   const { certificates } = outer.signedData
   return {
     ...outer.reply,
-    digest: digest.name,
     messageType,
     senderNonce,
     signer,
@@ -174,5 +175,6 @@ export const readScepRequest = (bytes: Buffer, rules: RequestRules = {}): ScepRe
     envelopeBytes,
     envelope,
     contentCipher: envelope.cipher.name,
+    messageDigest: digest.name,
   }
 }

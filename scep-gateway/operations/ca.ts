@@ -30,11 +30,12 @@ export const getCaCaps = ({ config }: Gateway): Answer => {
 }
 
 /**
- * Without a message the certificates that a device cannot do without: the CA's, or, where a signer of its own stands before
- * it, both. With any message the whole chain, unless that is switched off.
+ * The whole chain with any message, and where a signer of its own stands before the CA: strongSwan asks without a message and
+ * does nothing without a root. Where that is switched off, the certificates that a device cannot do without: the CA's, or
+ * signer and CA. A CA that signs itself is answered alone when there is no message.
  */
 export const getCaCert = ({ config }: Gateway, { signerMode, signer, chain }: PolicyView, message: string): Answer => {
-  const isWhole = message !== '' && config.includeChainOnMessage
+  const isWhole = (message !== '' || signerMode === 'RA') && config.includeChainOnMessage
   const cas = isWhole ? chain : chain.slice(0, 1)
   const [ca] = cas
   if (signerMode === 'CA' && !isWhole && ca) return { type: 'application/x-x509-ca-cert', body: ca }

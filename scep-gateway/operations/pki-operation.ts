@@ -80,12 +80,12 @@ const refusal = (error: unknown, request: ScepRequest): End => {
   throw error
 }
 
-const describe = ({ transactionId, messageType, signer, contentCipher, digest }: ScepRequest) => ({
+const describe = ({ transactionId, messageType, signer, contentCipher, messageDigest }: ScepRequest) => ({
   transactionId: transactionId.text,
   messageType,
   signer: createHash('sha256').update(signer.der).digest('hex'),
   cipher: contentCipher,
-  digest,
+  digest: messageDigest,
 })
 
 const answer = async (gateway: Gateway, asked: Asked): Promise<End> => {
@@ -114,7 +114,7 @@ export const answerMessage = async (
 ): Promise<Buffer | null> => {
   let request: ScepRequest
   try {
-    request = readScepRequest(message)
+    request = readScepRequest(message, { insecureAlgorithms: gateway.config.insecureAlgorithms })
   } catch (error) {
     if (!(error instanceof ScepRefusal)) throw error
     const { reply } = error

@@ -65,6 +65,7 @@ describe.each(['RA', 'CA'] as const)('in mode %s', mode => {
     ['-aes128', [], 'AES-128-CBC'],
     ['-aes256', [], 'AES-256-CBC'],
     ['-des3', [], 'DES-EDE3-CBC'],
+    ['-des-cbc', [], 'DES-CBC'],
     ['-aes192', ['-keyopt', 'rsa_padding_mode:oaep'], 'AES-192-CBC'],
     ['-aes128', ['-keyopt', 'rsa_padding_mode:oaep', '-keyopt', 'rsa_oaep_md:sha256'], 'AES-128-CBC'],
     ['-aes128', ['-keyid'], 'AES-128-CBC'],
@@ -75,7 +76,9 @@ describe.each(['RA', 'CA'] as const)('in mode %s', mode => {
     const content = Buffer.from('a PKCS#10 request')
     const data = await bench.file(content)
     const to = more[0] === '-keyid' ? ['-keyid', '-recip', file] : ['-recip', file, ...more]
-    const { output } = await openssl('cms', '-encrypt', '-binary', '-in', data, '-outform', 'DER', cipher, ...to)
+    const legacy = cipher === '-des-cbc' ? ['-provider', 'legacy', '-provider', 'default'] : []
+    const by = [cipher, ...legacy, ...to]
+    const { output } = await openssl('cms', '-encrypt', '-binary', '-in', data, '-outform', 'DER', ...by)
     const { status, body } = await decrypt(gateway, policyId, output)
     const decryptedDataBase64 = content.toString('base64')
     expect([status, body]).toEqual([200, { decryptedDataBase64, contentEncryptionAlgorithm: name }])
