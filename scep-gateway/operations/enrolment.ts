@@ -19,7 +19,12 @@ import { keyOf, referenceOf } from '../transaction.ts'
 const ofTheKey: ReadonlySet<string> = new Set(['CRYPTO_RESTRICTION_VIOLATION', 'WEAK_KEY', 'INVALID_PUBLIC_KEY'])
 
 /** What the device may not know: that it was known once, and what the gateway may do. */
-const untold: ReadonlySet<string> = new Set(['END_ENTITY_NOT_FOUND', 'ACCESS_DENIED', 'AMBIGUOUS_RESULT'])
+const untold: ReadonlySet<string> = new Set([
+  'END_ENTITY_NOT_FOUND',
+  'ENTITY_ARCHIVED',
+  'ACCESS_DENIED',
+  'AMBIGUOUS_RESULT',
+])
 
 /** The service's refusal as FAILURE; other errors stay. */
 export const refusedBy = (error: unknown): unknown => {

@@ -15,7 +15,7 @@ const close = (server: Server): Promise<void> => {
 }
 
 /** The token path of an identity provider, for one API client of a test. */
-const startTokens = async ({ issuer }: Service, clientId: string) => {
+export const startTokens = async ({ issuer }: Service, clientId: string) => {
   const server = createServer((_, response) => {
     void issuer
       .clientToken(clientId)

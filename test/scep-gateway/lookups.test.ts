@@ -1,0 +1,198 @@
+// GetCert and GetCRL (RFC 8894 3.3.4, 3.3.5): who may ask, what is found, how large it may be.
+import { createHash, createPrivateKey, randomBytes, randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { issuerOf, parseCertificate } from '../../pki/certificate/certificate.ts'
+import { encodeEntries, signCrl } from '../../pki/crl.ts'
+import { decodePem } from '../../pki/pem.ts'
+import { generateKeyPair } from '../../pki/keys/key-pair.ts'
+import { issuerAndSerialNumber } from '../../pki/scep/client.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { Crl } from '../../storage/rows/crl.ts'
+import { Workbench } from '../pki/openssl.ts'
+import { makeForeignCertificate } from '../support/foreign-certificates.ts'
+import { importPem } from '../support/importing.ts'
+import { until } from '../support/issuing.ts'
+import { certificatesIn, connect, lookupContent, newDevice, rsaKeys, type Device } from '../support/scep-device.ts'
+import { makeScepScene, startGateway } from '../support/scep-gateway.ts'
+import { enrolAt, refusal, startScep, unauthorised, type Owner, type ScepSetting } from '../support/scep-setting.ts'
+
+let setting: ScepSetting
+let mine: Owner
+let theirs: Owner
+const bench = new Workbench()
+
+beforeAll(async () => {
+  setting = await startScep({ certificateImportAllowed: true })
+  const { gateway, scene } = setting
+  mine = await enrolAt(gateway.scepUrl, scene)
+  theirs = await enrolAt(gateway.scepUrl, scene)
+})
+afterAll(async () => {
+  await bench.clear()
+  await setting.stop()
+})
+
+type Kind = 'GetCert' | 'GetCRL'
+const ask = async (device: Device, messageType: Kind, content: Buffer, url = setting.gateway.scepUrl) =>
+  (await connect(url, device)).ask({ messageType, content })
+const nothing = ['FAILURE', 'badCertId']
+const serialOf = (certificate: Buffer): string => parseCertificate(certificate).serialNumber
+const rowOf = (certificate: Buffer) => setting.service.em().findOneOrFail(Certificate, { der: certificate })
+
+describe('GetCert', () => {
+  test('answers the own certificate, and another one of the realm, alone and octet by octet', async () => {
+    for (const { certificate } of [mine, theirs])
+      expect(certificatesIn(await ask(mine.device, 'GetCert', lookupContent(certificate)))).toEqual([certificate])
+  })
+
+  test('answers a revoked certificate to a signer that is valid', async () => {
+    const gone = await enrolAt(setting.gateway.scepUrl, setting.scene)
+    const { id } = await rowOf(gone.certificate)
+    await setting.scene.owner.post(`/api/v1/certificates/revoke?id=${id}&revocationReason=SUPERSEDED`)
+    expect(certificatesIn(await ask(mine.device, 'GetCert', lookupContent(gone.certificate)))).toHaveLength(1)
+  })
+
+  test('scep case 40: a foreign certificate, an unknown serial number and an unknown issuer are badCertId', async () => {
+    const { issuerNameDer, subjectNameDer } = parseCertificate(mine.certificate)
+    const foreign = await newDevice('foreign.example.org')
+    for (const content of [
+      lookupContent(foreign.certificate),
+      issuerAndSerialNumber(issuerNameDer, randomBytes(15).toString('hex')),
+      issuerAndSerialNumber(issuerNameDer, '00'),
+      issuerAndSerialNumber(subjectNameDer, serialOf(mine.certificate)),
+    ])
+      for (const kind of ['GetCert', 'GetCRL'] as const)
+        expect(refusal(await ask(mine.device, kind, content)).slice(0, 2)).toEqual(nothing)
+  })
+})
+
+test('a certificate of another realm is badCertId, as one that does not exist', async () => {
+  const other = await makeScepScene(setting.service)
+  const elsewhere = await startGateway(setting.service, other)
+  const stranger = await enrolAt(elsewhere.scepUrl, other)
+  const unknown = issuerAndSerialNumber(parseCertificate(mine.certificate).issuerNameDer, '0123456789')
+  for (const kind of ['GetCert', 'GetCRL'] as const) {
+    const refused = refusal(await ask(mine.device, kind, lookupContent(stranger.certificate)))
+    expect(refused).toEqual(refusal(await ask(mine.device, kind, unknown)))
+    expect(refused.slice(0, 2)).toEqual(nothing)
+    // And the other way round: a valid certificate of one realm asks nothing in another.
+    const asked = await ask(mine.device, kind, lookupContent(stranger.certificate), elsewhere.scepUrl)
+    expect(refusal(asked)).toEqual(unauthorised)
+  }
+  await elsewhere.stop()
+})
+
+const past = (days: number): Date => new Date(Date.now() - days * 86_400_000)
+const revoke = async (certificate: Buffer) => {
+  const { id } = await rowOf(certificate)
+  return setting.scene.owner.post(`/api/v1/certificates/revoke?id=${id}&revocationReason=SUPERSEDED`)
+}
+const expire = ({ certificate }: Owner) =>
+  setting.service
+    .em()
+    .nativeUpdate(Certificate, { der: certificate }, { validNotBefore: past(9), validNotAfter: past(1) })
+
+describe('a signer that may not ask', () => {
+  test.each<[string, (owner: Owner) => Promise<unknown>]>([
+    ['expired', expire],
+    ['revoked', ({ certificate }) => revoke(certificate)],
+    [
+      'archived',
+      ({ certificate }) => setting.service.em().nativeUpdate(Certificate, { der: certificate }, { archived: true }),
+    ],
+  ])('because it is %s gets neither', async (_, end) => {
+    const owner = await enrolAt(setting.gateway.scepUrl, setting.scene)
+    await end(owner)
+    for (const kind of ['GetCert', 'GetCRL'] as const)
+      expect(refusal(await ask(owner.device, kind, lookupContent(mine.certificate)))).toEqual(unauthorised)
+  })
+
+  test('because it is self-signed gets neither, whether there is such a certificate or not', async () => {
+    const stranger = await newDevice('stranger.example.org')
+    for (const certificate of [mine.certificate, stranger.certificate])
+      for (const kind of ['GetCert', 'GetCRL'] as const)
+        expect(refusal(await ask(stranger, kind, lookupContent(certificate)))).toEqual(unauthorised)
+  })
+
+  test('because it was imported gets neither', async () => {
+    const issuer = await makeForeignCertificate(bench, { subject: '/CN=Foreign', isCa: true })
+    const leaf = await makeForeignCertificate(bench, { subject: '/CN=imported.example', key: ['rsa:2048'], issuer })
+    expect((await importPem(setting.scene, leaf.pem)).body.importedCertificates).toHaveLength(1)
+    const [block] = decodePem(leaf.pem)
+    const imported: Device = {
+      name: 'imported.example',
+      keys: await rsaKeys(),
+      key: createPrivateKey(await readFile(leaf.keyFile)),
+      certificate: Buffer.from(block?.der ?? []),
+    }
+    for (const kind of ['GetCert', 'GetCRL'] as const)
+      expect(refusal(await ask(imported, kind, lookupContent(mine.certificate)))).toEqual(unauthorised)
+  })
+})
+
+describe('GetCRL', () => {
+  test('answers the latest list of the CA, as it is published, and no certificates', async () => {
+    const { issuerCaId } = await rowOf(mine.certificate)
+    const published = await fetch(`${setting.service.url}/pki/crl/${issuerCaId}.crl`)
+    const { status, bag } = await ask(mine.device, 'GetCRL', lookupContent(mine.certificate))
+    expect(status).toBe('SUCCESS')
+    expect(bag?.certificates).toEqual([])
+    expect(bag?.crls).toEqual([Buffer.from(await published.arrayBuffer())])
+  })
+
+  /** A device under a CA of its own, where nobody else revokes. */
+  const underOwnCa = async () => {
+    const admin = await setting.service.user({ GLOBAL: ['ADMIN'] })
+    const body = { name: `EC ${randomUUID()}`, certificateProviderType: 'LOCAL', configuration: '{}' }
+    const provider = await admin.post('/api/v1/certificate-providers', body)
+    expect(provider.status).toBe(201)
+    const scene = await makeScepScene(setting.service, { certificateProviderId: provider.body.id })
+    const own = await startGateway(setting.service, scene)
+    const owner = await enrolAt(own.scepUrl, scene)
+    const caId = (await rowOf(owner.certificate)).issuerCaId as string
+    await until('the CA has its first list', () => setting.service.em().findOne(Crl, { caId }))
+    return { own, owner, caId }
+  }
+
+  /** A list of so many entries, which nobody signed that a device would believe. */
+  const longList = async (caId: string, ca: Buffer) => {
+    const { privateKeyPkcs8 } = await generateKeyPair({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' })
+    const key = createPrivateKey({ key: privateKeyPkcs8, format: 'der', type: 'pkcs8' })
+    const dates = { thisUpdate: new Date(), nextUpdate: past(-1) }
+    const all = Array.from({ length: 50_000 }, (_, index) => ({
+      serialNumber: (0x1000_0000_0000 + index).toString(16),
+      revocationDate: dates.thisUpdate,
+      reason: 'SUPERSEDED' as const,
+    }))
+    const number = 1_000_000
+    const input = { issuer: issuerOf(parseCertificate(ca)), number, ...dates, entries: [encodeEntries(all)] }
+    const der = await signCrl(input, key)
+    const fingerprint = createHash('sha256').update(der).digest('hex')
+    const em = setting.service.em()
+    em.create(Crl, { caId, number, ...dates, entries: all.length, fingerprint, der })
+    await em.flush()
+    return der
+  }
+
+  test('scep case 40: a list of 50,000 entries is delivered as it is', async () => {
+    const { own, owner, caId } = await underOwnCa()
+    const [, issuing] = (await connect(own.scepUrl, owner.device)).signers
+    const der = await longList(caId, issuing as Buffer)
+    expect(der.length).toBeGreaterThan(1_500_000)
+    const { status, bag } = await ask(owner.device, 'GetCRL', lookupContent(owner.certificate), own.scepUrl)
+    expect([status, bag?.crls.length]).toEqual(['SUCCESS', 1])
+    expect(bag?.crls[0]?.equals(der)).toBe(true)
+    await own.stop()
+  })
+
+  test('a CA without a list is badCertId', async () => {
+    const { own, owner, caId } = await underOwnCa()
+    await setting.service.em().nativeDelete(Crl, { caId })
+    expect(refusal(await ask(owner.device, 'GetCRL', lookupContent(owner.certificate), own.scepUrl))).toEqual([
+      ...nothing,
+      'The CA of the certificate has no revocation list.',
+    ])
+    await own.stop()
+  })
+})
