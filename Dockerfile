@@ -13,6 +13,7 @@ COPY activities activities
 COPY worker worker
 COPY api api
 COPY scep-gateway scep-gateway
+COPY scep-client scep-client
 COPY doctor doctor
 USER node
 CMD ["node", "--enable-source-maps", "api/main.ts"]
