@@ -1,4 +1,5 @@
-# One image for the three processes: api, worker and scep-gateway (the command tells which).
+# One image for the three processes: api, worker and scep-gateway (the command tells which); beside them the commands doctor
+# and scep-client.
 FROM node:26.10.0-bookworm-slim
 WORKDIR /app
 ENV NODE_ENV=production
@@ -13,6 +14,7 @@ COPY activities activities
 COPY worker worker
 COPY api api
 COPY scep-gateway scep-gateway
+COPY scep-client scep-client
 COPY doctor doctor
 USER node
 CMD ["node", "--enable-source-maps", "api/main.ts"]

@@ -4,7 +4,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkChain } from './chain-check.ts'
 import { demoPrincipals, type Started } from './environment.ts'
-import { type RestClient, RestError, getToken, restClient } from './rest-client.ts'
+import { type Identified, makeOrFind, makePolicy, type Makers, named } from './making.ts'
+import { type RestClient, refusedAs, RestError, getToken, restClient } from './rest-client.ts'
+import { isEnrolled, makeScepDemonstration, newChallenge, type ScepDemonstration } from './scep-demonstration.ts'
 import { writePrivately } from './secrets.ts'
 
 /** The ids of the demonstration's resources, as far as they exist. */
@@ -22,18 +24,18 @@ export interface Demonstration extends DemoResources {
   readonly subject: string
   readonly validTo: string
   readonly check: string
-}
-
-interface Identified {
-  readonly id: string
+  readonly scep: ScepDemonstration
 }
 
 interface Principal extends Identified {
   readonly globalPermissions: readonly string[]
 }
 
-interface Page<T> {
-  readonly content: readonly T[]
+/** The certificate of the device that enrolled over SCEP. */
+export interface DemoDevice {
+  readonly subject: string
+  readonly file: string
+  readonly check: string
 }
 
 const demoExternalId = 'demo-server'
@@ -41,9 +43,6 @@ const demoHost = 'server.demo.example'
 const rightsTimeoutMs = 60_000
 const issueTimeoutMs = 120_000
 const pollMs = 200
-
-const refusedAs = (error: unknown, apiError: string): boolean =>
-  error instanceof RestError && error.apiError === apiError
 
 const whoAmI = (client: RestClient): Promise<Principal> => client<Principal>('GET /authenticated-principal/')
 
@@ -64,53 +63,20 @@ const allowRealms = async (admin: RestClient, demo: RestClient): Promise<void> =
   await admin('PATCH /permissions/global', { principalId: id, principalType: 'API_CLIENT', permissions })
 }
 
-/** Makes a resource; when it is there already, finds it. */
-const makeOrFind = async (
-  make: () => Promise<Identified>,
-  find: () => Promise<Identified | undefined>,
-): Promise<string> => {
-  try {
-    return (await make()).id
-  } catch (error) {
-    const found = refusedAs(error, 'ALREADY_EXISTS') ? await find() : undefined
-    if (found === undefined) throw error
-    return found.id
-  }
-}
-
-const named = async (client: RestClient, call: string, name: string): Promise<Identified | undefined> =>
-  (await client<Page<Identified & { name: string }>>(call)).content.find(one => one.name === name)
-
 const makeRealm = (demo: RestClient): Promise<string> =>
   makeOrFind(
     () => demo('POST /realms/', { name: 'Demo' }),
     () => named(demo, 'GET /realms/?size=1000', 'Demo'),
   )
 
-const builtInCa = async (admin: RestClient): Promise<string> => {
-  const search = { simpleSearchTerm: 'Built-in CA' }
-  const { content } = await admin<Page<Identified>>('POST /certificate-providers/search', search)
-  if (content[0] === undefined)
-    throw new Error('There is no provider `Built-in CA`: logs/worker.log in the data folder has the reason.')
-  return content[0].id
-}
-
-const makePolicy = async (admin: RestClient, demo: RestClient, realmId: string): Promise<string> => {
-  const policy = {
-    realmId,
-    name: 'Demo servers',
-    certificateProviderId: await builtInCa(admin),
-    certificateProviderConfiguration: '{"templateSignerName":"SERVER"}',
-    requiresManualApproval: false,
-    allowedKeyPairModes: ['SERVER_GEN', 'PKCS10'],
-    allowedValidForValues: ['THREE_MONTHS', 'SIX_MONTHS', 'ONE_YEAR'],
-    cryptoRestrictions: { allowedCryptoAlgorithms: ['RSA', 'EC'] },
-    endEntityStrategy: 'COMMON_NAME',
-  }
-  return makeOrFind(
-    () => demo('POST /policies/', policy),
-    () => named(demo, `GET /policies/realms/${realmId}?size=1000`, policy.name),
-  )
+const serverPolicy = {
+  name: 'Demo servers',
+  certificateProviderConfiguration: '{"templateSignerName":"SERVER"}',
+  requiresManualApproval: false,
+  allowedKeyPairModes: ['SERVER_GEN', 'PKCS10'],
+  allowedValidForValues: ['THREE_MONTHS', 'SIX_MONTHS', 'ONE_YEAR'],
+  cryptoRestrictions: { allowedCryptoAlgorithms: ['RSA', 'EC'] },
+  endEntityStrategy: 'COMMON_NAME',
 }
 
 const makeEndEntity = (demo: RestClient, realmId: string): Promise<string> =>
@@ -140,10 +106,10 @@ const issue = async (demo: RestClient, certRequestId: string): Promise<string> =
   return attempt()
 }
 
-const makeAll = async (admin: RestClient, demo: RestClient): Promise<DemoResources> => {
+const makeAll = async ({ admin, demo }: Makers): Promise<DemoResources> => {
   await allowRealms(admin, demo)
   const realmId = await makeRealm(demo)
-  const policyId = await makePolicy(admin, demo, realmId)
+  const policyId = await makePolicy({ admin, demo }, realmId, serverPolicy)
   const endEntityId = await makeEndEntity(demo, realmId)
   const certRequestId = await makeRequest(demo, policyId, endEntityId)
   return { realmId, policyId, endEntityId, certRequestId, certificateId: await issue(demo, certRequestId) }
@@ -159,10 +125,7 @@ const readKept = async (file: string, demo: RestClient): Promise<DemoResources |
   return there === undefined ? undefined : kept
 }
 
-const clients = async ({
-  addresses: { baseUrl, tokenUrl },
-  secrets,
-}: Started): Promise<{ admin: RestClient; demo: RestClient }> => {
+const clients = async ({ addresses: { baseUrl, tokenUrl }, secrets }: Started): Promise<Makers> => {
   const adminClient = { clientId: demoPrincipals.adminClientId, clientSecret: secrets.adminClientSecret }
   const adminUser = { ...adminClient, username: demoPrincipals.admin.username, password: secrets.adminPassword }
   const demoClient = { clientId: demoPrincipals.clientId, clientSecret: secrets.clientSecret }
@@ -189,15 +152,33 @@ const configureMail = async (admin: RestClient, { config }: Started): Promise<vo
 }
 
 /** Makes the demonstration through the REST interface, as any client would, or finds what an earlier start made. */
-export const bootstrap = async (started: Started, file: string): Promise<Demonstration> => {
+export const bootstrap = async (started: Started, folder: string): Promise<Demonstration> => {
+  const file = `${folder}/demo.json`
   const { admin, demo } = await clients(started)
   await untilAdmin(admin)
   await configureMail(admin, started)
   const kept = await readKept(file, demo)
-  const resources = kept ?? (await makeAll(admin, demo))
+  const resources = kept ?? (await makeAll({ admin, demo }))
   if (kept === undefined) writePrivately(file, `${JSON.stringify(resources, null, 2)}\n`)
+  const scep = await makeScepDemonstration({ admin, demo }, resources.realmId, `${folder}/scep-client.json`)
   const chainCall = `GET /certificates/${resources.certificateId}/download-chain?casFirst=false`
   const { pemCertificate } = await demo<{ pemCertificate: string }>(chainCall)
   const { subject, validTo } = new X509Certificate(pemCertificate)
-  return { ...resources, isNew: kept === undefined, subject, validTo, check: await checkChain(pemCertificate) }
+  return { ...resources, isNew: kept === undefined, subject, validTo, check: await checkChain(pemCertificate), scep }
+}
+
+/** How a device enrols with a challenge and keeps its key and certificate in a folder. */
+export type EnrolDevice = (challenge: string, folder: string) => Promise<void>
+
+/** Lets the demonstration's device enrol once, and answers the certificate that it has now. */
+export const enrolOnce = async (
+  started: Started,
+  { scep, folder }: { readonly scep: ScepDemonstration; readonly folder: string },
+  enrolDevice: EnrolDevice,
+): Promise<DemoDevice> => {
+  const file = `${folder}/device.pem`
+  const { demo } = await clients(started)
+  if (!(await isEnrolled(demo, file))) await enrolDevice(await newChallenge(demo, scep), folder)
+  const chainPem = readFileSync(file, 'utf8')
+  return { subject: new X509Certificate(chainPem).subject, file, check: await checkChain(chainPem) }
 }

@@ -53,7 +53,6 @@ export interface WorkerEnvironment extends CommonEnvironment {
 
 /** What the SCEP gateway gets: it is a client of the REST API and knows nothing else. */
 export interface ScepGatewayEnvironment {
-  readonly SCEP_PORT: string
   readonly SERVER_PORT: string
   readonly SERVER_ADDRESS: string
   readonly SCEP_SERVICE_BASE_URL: string
@@ -80,7 +79,6 @@ export interface Addresses {
 export const demoPrincipals = {
   adminClientId: 'certwright-admin',
   clientId: 'certwright-demo',
-  scepClientId: 'certwright-scep',
   /** The worker's own client, which makes API clients. */
   directoryClientId: 'certwright-directory',
   admin: { username: 'admin', email: 'admin@certwright.test', firstName: 'Ada', lastName: 'Administrator' },
@@ -147,14 +145,31 @@ export const workerEnvironment = (started: Started): WorkerEnvironment => ({
   WORKER_METRICS_ADDRESS: `127.0.0.1:${started.config.WORKER_METRICS_PORT}`,
 })
 
+/** The API client that a gateway is. */
+export interface GatewayCredentials {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
 /** The environment of the SCEP gateway. */
-export const scepGatewayEnvironment = ({ config, secrets, addresses }: Started): ScepGatewayEnvironment => ({
-  SCEP_PORT: String(config.SCEP_PORT),
+export const scepGatewayEnvironment = (
+  { config, addresses }: Started,
+  { clientId, clientSecret }: GatewayCredentials,
+): ScepGatewayEnvironment => ({
   SERVER_PORT: String(config.SCEP_PORT),
   SERVER_ADDRESS: '127.0.0.1',
   SCEP_SERVICE_BASE_URL: addresses.baseUrl,
   SCEP_SERVICE_TOKEN_URL: addresses.tokenUrl,
-  SCEP_SERVICE_CLIENT_ID: demoPrincipals.scepClientId,
-  SCEP_SERVICE_CLIENT_SECRET: secrets.scepClientSecret,
+  SCEP_SERVICE_CLIENT_ID: clientId,
+  SCEP_SERVICE_CLIENT_SECRET: clientSecret,
   LOG_LEVEL: config.LOG_LEVEL,
 })
+
+/** What a device says and wants: where it enrols, and as whom. */
+export interface ScepClientEnvironment {
+  readonly SCEP_URL: string
+  readonly SCEP_COMMON_NAME: string
+  readonly SCEP_CHALLENGE: string
+  readonly SCEP_CA_FINGERPRINT: string
+  readonly SCEP_FOLDER: string
+}

@@ -19,6 +19,10 @@ export class RestError extends Error {
   }
 }
 
+/** Whether an error is the refusal with this code. */
+export const refusedAs = (error: unknown, apiError: string): boolean =>
+  error instanceof RestError && error.apiError === apiError
+
 /** Gets an access token at the path of the identity provider (contract 1.5). */
 export const getToken = async (tokenUrl: string, credentials: Credentials): Promise<string> => {
   const { clientId, clientSecret, username, password } = credentials

@@ -13,7 +13,6 @@ export interface Secrets {
   readonly adminPassword: string
   readonly adminClientSecret: string
   readonly clientSecret: string
-  readonly scepClientSecret: string
   /** Of the client by which the worker makes API clients. */
   readonly directoryClientSecret: string
   /** In the address at which the Temporal UI decodes payloads. */
@@ -31,7 +30,6 @@ const make = (): Secrets => ({
   adminPassword: word(),
   adminClientSecret: word(),
   clientSecret: word(),
-  scepClientSecret: word(),
   directoryClientSecret: word(),
   codecKey: word(),
 })

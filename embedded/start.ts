@@ -1,6 +1,14 @@
 // Starts all embedded parts in their order, then the application, then the demonstration.
-import { apiReady, migrateStorage, startApi, startScepGateway, startWorker } from './processes/application.ts'
-import { bootstrap } from './bootstrap.ts'
+import {
+  apiReady,
+  enrolDevice,
+  gatewayReady,
+  migrateStorage,
+  startApi,
+  startScepGateway,
+  startWorker,
+} from './processes/application.ts'
+import { bootstrap, type DemoDevice, type Demonstration, enrolOnce } from './bootstrap.ts'
 import { type EmbeddedConfig, plannedPorts } from './config.ts'
 import { type Addresses, demoPrincipals, type DemoIdentities, type Started } from './environment.ts'
 import { type IdentityProvider, startIdentityProvider } from './servers/identity-provider.ts'
@@ -87,7 +95,6 @@ const demoIdentities = async ({ store }: IdentityProvider, secrets: Secrets): Pr
     (await store.findClient(clientId)) ?? (await store.upsertClient({ clientId, secret }))
   await client(demoPrincipals.adminClientId, secrets.adminClientSecret)
   await client(demoPrincipals.clientId, secrets.clientSecret)
-  await client(demoPrincipals.scepClientId, secrets.scepClientSecret)
   await store.upsertClient({
     clientId: demoPrincipals.directoryClientId,
     secret: secrets.directoryClientSecret,
@@ -125,19 +132,37 @@ const infrastructure = async (start: Start): Promise<Started> => {
   return { config, secrets, addresses, databaseUrl, migrationUrl: database.url('certwright'), identities }
 }
 
-const application = async ({ folder, supervisor }: Start, started: Started): Promise<void> => {
-  const installation = { logFolder: `${folder}/logs` }
+const installationOf = ({ folder }: Start) => ({ logFolder: `${folder}/logs` })
+
+const watched = ({ supervisor }: Start, run: () => RunningProcess): RunningProcess => {
+  const part = run()
+  supervisor.watch(part, run)
+  return part
+}
+
+const application = async (start: Start, started: Started): Promise<void> => {
+  const installation = installationOf(start)
   await migrateStorage(installation, started)
-  const watched = (run: () => RunningProcess): RunningProcess => {
-    const part = run()
-    supervisor.watch(part, run)
-    return part
-  }
-  watched(() => startWorker(installation, started))
-  const api = watched(() => startApi(installation, started))
-  watched(() => startScepGateway(installation, started))
+  watched(start, () => startWorker(installation, started))
+  const api = watched(start, () => startApi(installation, started))
   await apiReady(api, started.addresses.baseUrl)
 }
+
+const scepGateway = async (start: Start, started: Started, { scep }: Demonstration): Promise<void> => {
+  const gateway = watched(start, () => startScepGateway(installationOf(start), started, scep.gateway))
+  await gatewayReady(gateway, started.addresses.scepUrl)
+}
+
+const device = (start: Start, started: Started, { scep }: Demonstration): Promise<DemoDevice> =>
+  enrolOnce(started, { scep, folder: `${start.folder}/device` }, (challenge, folder) =>
+    enrolDevice(installationOf(start), {
+      SCEP_URL: `${started.addresses.scepUrl}/scep`,
+      SCEP_COMMON_NAME: scep.commonName,
+      SCEP_CHALLENGE: challenge,
+      SCEP_CA_FINGERPRINT: scep.caFingerprint,
+      SCEP_FOLDER: folder,
+    }),
+  )
 
 const withContext = (error: unknown): never => {
   const reason = error instanceof Error ? error.message : String(error)
@@ -149,16 +174,24 @@ export const startAll = async (start: Start): Promise<string> => {
   await checkPorts(plannedPorts(start.config))
   const started = await infrastructure(start)
   const envFile = `${start.config.DATA_FOLDER}/demo.env`
+  let demo: Demonstration
   let text = ''
   await runSteps([
-    [{ title: 'API, worker and SCEP gateway', run: () => application(start, started) }],
+    [{ title: 'API and worker', run: () => application(start, started) }],
     [
       {
         title: 'Demonstration',
+        run: async () => void (demo = await bootstrap(started, start.folder).catch(withContext)),
+      },
+    ],
+    [{ title: 'SCEP gateway', run: () => scepGateway(start, started, demo) }],
+    [
+      {
+        title: 'Device over SCEP',
         run: async () => {
-          const demo = await bootstrap(started, `${start.folder}/demo.json`).catch(withContext)
+          const enrolled = await device(start, started, demo).catch(withContext)
           writePrivately(`${start.folder}/demo.env`, demoEnvironment(started, demo))
-          text = summary(started, demo, envFile)
+          text = summary(started, { demo, device: enrolled }, envFile)
         },
       },
     ],

@@ -141,6 +141,7 @@ const watched =
       refuse(ctx, error)
       const isTrouble = error instanceof ServiceDown || error instanceof ServiceRefusal
       if (isTrouble) log.warn({ path: ctx.path, reason: (error as Error).message, ...ctx.state }, 'no answer')
+      else if (error instanceof NoSuchPolicy) ctx.state['reason'] = error.message
       else if (!isExpected(error)) log.error({ err: error, path: ctx.path, ...ctx.state }, 'unexpected')
     }
     if (ctx.method !== 'HEAD' && ctx.status === 413) ctx.set('Connection', 'close')

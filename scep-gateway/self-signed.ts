@@ -1,12 +1,9 @@
 // The certificate of the HTTPS listener when none is configured: made at start, for this host alone.
-import { createPrivateKey } from 'node:crypto'
 import { hostname } from 'node:os'
 import { validity } from '../domain/validity.ts'
-import { generateSerialNumber, issueCertificate, selfIssuer } from '../pki/certificate/certificate.ts'
+import { selfSigned } from '../pki/certificate/self-signed.ts'
 import { generateKeyPair } from '../pki/keys/key-pair.ts'
-import { encodeName, subjectName } from '../pki/names/name.ts'
 import { encodePem } from '../pki/pem.ts'
-import { builtInTemplates } from '../pki/certificate/templates.ts'
 
 const hostOf = (name: string): string =>
   name
@@ -16,27 +13,19 @@ const hostOf = (name: string): string =>
 
 /** PEM certificate and PEM PKCS#8 key, valid for a year. */
 export const makeSelfSigned = async (now: Date): Promise<{ cert: string; key: string }> => {
-  const template = builtInTemplates.find(({ name }) => name === 'SERVER')
-  if (!template) throw new Error('There is no template SERVER.')
-  const { publicKeySpki, privateKeyPkcs8 } = await generateKeyPair({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' })
-  const subjectDer = encodeName(subjectName({ commonName: 'Certwright SCEP gateway' }))
-  const period = validity('ONE_YEAR', now, 60)
-  const der = await issueCertificate(
+  const keys = await generateKeyPair({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' })
+  const der = await selfSigned(
     {
-      serialNumber: generateSerialNumber(),
-      issuer: selfIssuer(subjectDer, publicKeySpki, period),
-      subjectDer,
-      validity: period,
-      publicKeySpki,
-      template,
+      template: 'SERVER',
+      commonName: 'Certwright SCEP gateway',
       sans: [
         { type: 'DNS', value: 'localhost' },
         { type: 'DNS', value: hostOf(hostname()) },
         { type: 'IP', value: '127.0.0.1' },
       ],
-      urls: null,
+      validity: validity('ONE_YEAR', now, 60),
     },
-    createPrivateKey({ key: privateKeyPkcs8, format: 'der', type: 'pkcs8' }),
+    keys,
   )
-  return { cert: encodePem('CERTIFICATE', der), key: encodePem('PRIVATE KEY', privateKeyPkcs8) }
+  return { cert: encodePem('CERTIFICATE', der), key: encodePem('PRIVATE KEY', keys.privateKeyPkcs8) }
 }

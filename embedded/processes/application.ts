@@ -1,6 +1,10 @@
-// Starts the processes of the application as child processes: the migration, then worker, SCEP gateway and REST API.
+// Starts the processes of the application as child processes: the migration, then worker, REST API and SCEP gateway; and a
+// device that enrols at the last.
+import { request } from 'node:https'
 import { join } from 'node:path'
 import {
+  type GatewayCredentials,
+  type ScepClientEnvironment,
   type Started,
   apiEnvironment,
   migrationEnvironment,
@@ -52,9 +56,15 @@ export const migrateStorage = async (installation: Installation, started: Starte
 export const startWorker = (installation: Installation, started: Started): RunningProcess =>
   launch(installation, { name: 'Worker', room: 'worker', environment: workerEnvironment(started) })
 
-/** Starts the SCEP gateway. */
-export const startScepGateway = (installation: Installation, started: Started): RunningProcess =>
-  launch(installation, { name: 'SCEP gateway', room: 'scep-gateway', environment: scepGatewayEnvironment(started) })
+/** Starts the SCEP gateway as an API client. */
+export const startScepGateway = (
+  installation: Installation,
+  started: Started,
+  client: GatewayCredentials,
+): RunningProcess => {
+  const environment = scepGatewayEnvironment(started, client)
+  return launch(installation, { name: 'SCEP gateway', room: 'scep-gateway', environment })
+}
 
 /** Starts the REST API. */
 export const startApi = (installation: Installation, started: Started): RunningProcess =>
@@ -66,3 +76,29 @@ export const apiReady = (api: RunningProcess, baseUrl: string): Promise<void> =>
     const { ok, status } = await fetch(`${baseUrl}/health/ready`)
     if (!ok) throw new Error(`/health/ready answers ${status}`)
   })
+
+// The certificate is one that the gateway made for itself.
+const statusOf = (url: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    const asked = request(url, { rejectUnauthorized: false }, response => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+
+/** Waits until the SCEP gateway says that it and the API behind it are ready. */
+export const gatewayReady = (gateway: RunningProcess, scepUrl: string): Promise<void> =>
+  until({ part: gateway, timeoutMs: readyTimeoutMs }, async () => {
+    const status = await statusOf(`${scepUrl}/health/ready`)
+    if (status !== 200) throw new Error(`/health/ready answers ${status}`)
+  })
+
+/** Lets a device enrol over SCEP; throws with the end of its log when it got no certificate. */
+export const enrolDevice = async (installation: Installation, environment: ScepClientEnvironment): Promise<void> => {
+  const device = launch(installation, { name: 'The SCEP device', room: 'scep-client', environment })
+  const reason = await device.exited
+  if (!device.succeeded())
+    throw new Error(`${reason}. Its log is ${device.logFile}, which ends with:\n${device.lastLines()}`)
+}

@@ -18,6 +18,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   worker: { of: ['domain', 'storage', 'workflows', 'activities'] },
   api: { of: ['domain', 'pki', 'storage', 'authority', 'workflows'], typesOf: ['activities'] },
   'scep-gateway': { of: ['domain', 'pki'] },
+  'scep-client': { of: ['domain', 'pki'] },
   doctor: { of: ['domain', 'storage', 'authority', 'workflows', 'worker', 'api'] },
   embedded: { of: [] },
   test: { of: [], free: true },

@@ -1,11 +1,14 @@
 // `npm start` from an empty folder: everything listens on this machine alone, API and worker have a database role that owns
 // nothing, and a second start finds what the first has made.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { get } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Client } from 'pg'
 import { EmbeddedConfig, plannedPorts, readConfig } from '../../embedded/config.ts'
@@ -28,7 +31,7 @@ const start = async (): Promise<ChildProcess> => {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said: string[] = []
-  child.stderr.on('data', text => said.push(String(text)))
+  child.stderr.on('data', chunk => said.push(String(chunk)))
   const ready = Promise.withResolvers<void>()
   createInterface({ input: child.stdout }).on('line', line => {
     said.push(line)
@@ -154,13 +157,52 @@ test.each(['PostgreSQL', 'Temporal', 'Worker', 'API', 'SCEP gateway'])(
   startMs,
 )
 
+/** The body of an answer of the gateway, which has made its certificate for itself. */
+const fromGateway = (path: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const url = `https://127.0.0.1:${ports['SCEP_PORT']}${path}`
+    get(url, { rejectUnauthorized: false }, response => void text(response).then(resolve, reject)).on('error', reject)
+  })
+
+const devicePem = () => readFileSync(join(folder, 'device/device.pem'), 'utf8')
+const certificates = async (): Promise<number> => {
+  const { rows } = await asService(client => client.query('select count(*)::int as count from certificate'))
+  return rows[0].count
+}
+
+test('a device has enrolled through the gateway, which answers by its default policy', async () => {
+  const { subject } = new X509Certificate(devicePem())
+  expect(subject).toBe('CN=device.demo.example')
+  expect(await fromGateway('/scep?operation=GetCACaps')).toContain('SCEPStandard')
+  const { rows } = await asService(client =>
+    client.query(`select count(*)::int as count from cert_request where reference like 'scep-%'`),
+  )
+  expect(rows).toEqual([{ count: 1 }])
+  expect(readFileSync(join(folder, 'demo.env'), 'utf8')).toMatch(/^CERTWRIGHT_SCEP_POLICY_ID=[0-9a-f-]{36}$/m)
+})
+
 test(
   'a second start finds everything and changes nothing',
   async () => {
-    const before = readFileSync(join(folder, 'demo.json'), 'utf8')
+    const names = ['demo.json', 'demo.env', 'scep-client.json', 'device/device.pem', 'device/device.key']
+    const contents = () => names.map(name => readFileSync(join(folder, name), 'utf8'))
+    const before = { contents: contents(), certificates: await certificates() }
     await stop(running)
     running = await start()
-    expect(readFileSync(join(folder, 'demo.json'), 'utf8')).toBe(before)
+    expect({ contents: contents(), certificates: await certificates() }).toEqual(before)
+  },
+  startMs,
+)
+
+test(
+  'a folder that has lost the secret of the gateway and the key of the device gets new ones',
+  async () => {
+    const before = devicePem()
+    await stop(running)
+    for (const name of ['scep-client.json', 'device']) rmSync(join(folder, name), { recursive: true })
+    running = await start()
+    expect(devicePem()).not.toBe(before)
+    expect(await fromGateway('/scep?operation=GetCACaps')).toContain('SCEPStandard')
   },
   startMs,
 )

@@ -93,7 +93,8 @@ const answer = (port: number): Promise<number | undefined> =>
   })
 
 test('the SCEP gateway of a production installation answers over HTTPS', async () => {
-  const gateway = startScepGateway({ folder: image, logFolder: join(image, 'logs') }, service.started)
+  const client = { clientId: 'nobody', clientSecret: 'nothing' }
+  const gateway = startScepGateway({ folder: image, logFolder: join(image, 'logs') }, service.started, client)
   try {
     const port = service.started.config.SCEP_PORT
     const status = await until({ part: gateway, timeoutMs: 60_000 }, () => answer(port))

@@ -58,7 +58,6 @@ const plan = async (folder: string, postgresFolder: string) => {
       adminPassword: '',
       adminClientSecret: adminClient.secret,
       clientSecret: '',
-      scepClientSecret: '',
       directoryClientSecret: directoryClient.secret,
       codecKey: randomBytes(24).toString('base64url'),
     },

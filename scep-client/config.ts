@@ -1,0 +1,22 @@
+// The configuration of the SCEP client, read once by main.ts from the environment.
+import { z } from 'zod'
+
+/** The settings of the SCEP client; every one is an environment variable. */
+export const ScepClientConfig = z.object({
+  /** The URL of the server, such as `https://127.0.0.1:8507/scep`. */
+  SCEP_URL: z.url({ protocol: /^https?$/ }),
+  /** The common name in the request. */
+  SCEP_COMMON_NAME: z.string().min(1).max(64),
+  /** The challenge password; without one the certificate in the folder is renewed. */
+  SCEP_CHALLENGE: z.string().min(1).optional(),
+  /** SHA-256 of the CA's DER certificate in hexadecimal, with or without colons: no other CA is believed. */
+  SCEP_CA_FINGERPRINT: z
+    .string()
+    .transform(text => text.replaceAll(':', '').toLowerCase())
+    .pipe(z.string().regex(/^[0-9a-f]{64}$/, 'is no SHA-256 fingerprint')),
+  /** Where `device.key` and `device.pem` (the certificate, then its CAs) lie. */
+  SCEP_FOLDER: z.string().min(1).default('.'),
+  /** So long it asks again while the answer is PENDING. */
+  SCEP_PATIENCE_SECONDS: z.coerce.number().int().min(0).max(86_400).default(120),
+})
+export type ScepClientConfig = z.output<typeof ScepClientConfig>

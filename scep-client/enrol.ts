@@ -1,0 +1,52 @@
+// One enrolment (RFC 8894 2.3): a request with a new key, signed by what the device has, and polls while it is PENDING.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseCertificate } from '../pki/certificate/certificate.ts'
+import { generateKeyPair } from '../pki/keys/key-pair.ts'
+import { encodeName, subjectName } from '../pki/names/name.ts'
+import { createPkcs10 } from '../pki/pkcs10.ts'
+import { issuerAndSubject, writeScepRequest, type RequestDraft, type ScepClient } from '../pki/scep/client.ts'
+import { readCertRep, type CertRep } from '../pki/scep/reply.ts'
+import type { ScepClientConfig } from './config.ts'
+import { enrolled, keep, stranger } from './device.ts'
+import { meetServer, type ScepServer } from './server.ts'
+
+const keySpec = { cryptoAlgorithm: 'RSA', keySize: 2048 } as const
+const algorithms = { digest: 'SHA-256', cipher: 'AES-128-CBC' } as const
+const pollMs = 2000
+
+type Ask = (draft: Pick<RequestDraft, 'messageType' | 'content'>) => Promise<CertRep>
+
+const askerOf = ({ signer, ask }: ScepServer, client: ScepClient): Ask => {
+  const transactionId = randomBytes(16).toString('hex')
+  return async draft => {
+    const request = await writeScepRequest({ ...draft, transactionId, recipients: [signer] }, client, algorithms)
+    return readCertRep(await ask(request.der), { request, client, signers: [signer] })
+  }
+}
+
+const chainOf = ({ status, failInfo, failInfoText, bag }: CertRep): readonly Buffer[] => {
+  if (status === 'SUCCESS' && bag) return bag.certificates
+  throw new Error(status === 'PENDING' ? 'It is still PENDING.' : `${failInfo}: ${failInfoText ?? 'no reason is told'}`)
+}
+
+/** Enrols the device, or renews what is in its folder; answers the certificate chain, leaf first. */
+export const enrol = async (config: ScepClientConfig): Promise<readonly Buffer[]> => {
+  const { SCEP_URL, SCEP_CA_FINGERPRINT, SCEP_COMMON_NAME: commonName, SCEP_CHALLENGE, SCEP_FOLDER: folder } = config
+  const keys = await generateKeyPair(keySpec)
+  const client = SCEP_CHALLENGE === undefined ? await enrolled(folder) : await stranger(commonName, keys)
+  const server = await meetServer(SCEP_URL, SCEP_CA_FINGERPRINT)
+  const ask = askerOf(server, client)
+  const subject = { commonName }
+  const content = await createPkcs10({ subject, sans: [], keys, challengePassword: SCEP_CHALLENGE })
+  let reply = await ask({ messageType: SCEP_CHALLENGE === undefined ? 'RenewalReq' : 'PKCSReq', content })
+  const deadline = Date.now() + config.SCEP_PATIENCE_SECONDS * 1000
+  const poll = issuerAndSubject(parseCertificate(server.ca).subjectNameDer, encodeName(subjectName(subject)))
+  while (reply.status === 'PENDING' && Date.now() < deadline) {
+    await wait(pollMs)
+    reply = await ask({ messageType: 'CertPoll', content: poll })
+  }
+  const chain = chainOf(reply)
+  await keep(folder, keys, chain)
+  return chain
+}
