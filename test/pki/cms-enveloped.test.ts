@@ -66,7 +66,7 @@ const fromOpenssl = ciphers.flatMap(cipher =>
 
 test.each(fromOpenssl)('scep case 30, 31: we open what openssl seals: $cipher, $transport, $form', async row => {
   const out = await bench.newPath()
-  const options = [...(opensslForms[row.form] ?? []), ...[opensslCipher(row.cipher)]]
+  const options = [...(opensslForms[row.form] ?? []), opensslCipher(row.cipher)]
   const transport = opensslTransports[row.transport] ?? []
   const input = await bench.file(content)
   const target = ['-recip', files.certificateFile, ...transport]

@@ -2,7 +2,15 @@
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { context, integer, namedBits, oid, sequence, setOf, time, tlv } from '../../pki/asn1/der.ts'
-import { DerError, readDer, readInteger, readNamedBits, readOid, readTime } from '../../pki/asn1/der-reader.ts'
+import {
+  DerError,
+  readDer,
+  readInteger,
+  readLooseInteger,
+  readNamedBits,
+  readOid,
+  readTime,
+} from '../../pki/asn1/der-reader.ts'
 
 const hex = (bytes: Buffer) => bytes.toString('hex')
 const bytes = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
@@ -98,4 +106,19 @@ test('whatever the octets are, reading ends with a value or a DerError', () => {
       }
     }),
   )
+})
+
+test('a value has as many members as 65,536 octets can hold, and no more in a longer message', () => {
+  const withMembers = (count: number) => sequence(Buffer.alloc(count * 2, bytes('0500')))
+  expect(readDer(withMembers(32_768), 0x30, 100_000).children).toHaveLength(32_768)
+  expect(() => readDer(withMembers(32_769), 0x30, 100_000).children).toThrow(DerError)
+})
+
+test.each([
+  ['0201 7f', '7f'],
+  ['0204 00000081', '0081'],
+  ['0202 0000', '00'],
+  ['0202 ff80', 'ff80'],
+])('the integer %s of another writer is %s', (encoded, expected) => {
+  expect(hex(readLooseInteger(readDer(bytes(encoded))))).toBe(expected)
 })

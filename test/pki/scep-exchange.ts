@@ -78,10 +78,6 @@ export const craftRequest = async (parts: Crafted, client: TestParty, server: Te
   return assembleSignedData({ content: envelope, digest, signedAttributes: signed, ...signature, signer, certificates })
 }
 
-/** A request whose envelope holds the octets. */
-export const craftContent = (content: Buffer, client: TestParty, server: TestParty): Promise<Buffer> =>
-  craftRequest({ envelope: seal(content, server) }, client, server)
-
 /** A second attribute of the name beside the one that is there. */
 export const again = (name: keyof typeof attributeOids, value: Buffer): Buffer => attribute(attributeOids[name], value)
 

@@ -2,7 +2,7 @@
 // reason; nothing else is ever thrown.
 import { randomBytes } from 'node:crypto'
 import { beforeAll, expect, test } from '@jest/globals'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { octetString, sequence, tlv } from '../../pki/asn1/der.ts'
 import { CmsError } from '../../pki/cms/cms-error.ts'
 import { certificatesOnly, readBag } from '../../pki/cms/degenerate.ts'
@@ -99,8 +99,7 @@ test.each(Object.keys(hostile).flatMap(name => Object.keys(readers).map(reader =
   },
 )
 
-// A real message whose parts are blown up where a reader goes through all of them.
-test('a hundred thousand certificates, recipients, attributes or signatures are refused', () => {
+test('more certificates or recipients than real messages have are refused', () => {
   const certificates = Array.from({ length: 20_000 }, () => sequence())
   expect(outcomeOf(() => readBag(certificatesOnly(certificates)))).toBe('MALFORMED')
   const recipients = Array.from({ length: 101 }, () => server.certificate)

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { readWholeBer } from '../../pki/asn1/ber.ts'
 import {
   context,
@@ -156,7 +156,9 @@ test.each<[string, Buffer]>([
 
 test('any octets are judged, in linear time', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), octets => expect(findSignedForm(Buffer.from(octets))).not.toBe('')),
+    fc.property(fc.uint8Array({ maxLength: 300 }), octets =>
+      expect(() => findSignedForm(Buffer.from(octets))).not.toThrow(),
+    ),
   )
   const hostile = [Buffer.alloc(1 << 20, 0x30), Buffer.from('3080'.repeat(1 << 19), 'hex'), Buffer.alloc(1 << 20, 0xff)]
   expect(hostile.map(findSignedForm)).toEqual([null, null, null])
