@@ -11,6 +11,7 @@ import { authorityChecks } from './checks/authorities.ts'
 import { clockChecks } from './checks/clocks.ts'
 import { databaseChecks } from './checks/database.ts'
 import { directoryChecks } from './checks/directory.ts'
+import { gatewayChecks } from './checks/gateway.ts'
 import { identityChecks } from './checks/identity.ts'
 import { keyChecks } from './checks/keys.ts'
 import { mailChecks } from './checks/mail.ts'
@@ -43,6 +44,7 @@ const checksOf = async (config: DoctorConfig) => {
     ...scheduleChecks(place),
     ...identityChecks(config),
     ...directoryChecks(config),
+    ...gatewayChecks(config),
     ...mailChecks(new Settings(orm.em)),
     ...authorityChecks(orm),
     ...keyChecks(config, orm, place),

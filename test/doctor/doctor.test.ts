@@ -1,9 +1,12 @@
 // The doctor on a whole installation of real processes: well, and with one part broken at a time.
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Client, Connection } from '@temporalio/client'
-import { apiEnvironment, workerEnvironment } from '../../embedded/environment.ts'
+import { apiEnvironment, demoPrincipals, workerEnvironment } from '../../embedded/environment.ts'
+import { startScepGateway } from '../../embedded/processes/application.ts'
 import { freePort } from '../../embedded/processes/ports.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
@@ -71,7 +74,7 @@ const expectWell = async (): Promise<void> => expect(byVerdict(await diagnose(),
 test('all is well', async () => {
   const diagnosis = await diagnose()
   expect(diagnosis.checks.filter(({ verdict }) => verdict !== 'OK' && verdict !== 'SKIPPED')).toEqual([])
-  expect(byVerdict(diagnosis, 'SKIPPED')).toEqual(['mail server', 'master keys'])
+  expect(byVerdict(diagnosis, 'SKIPPED')).toEqual(['SCEP gateway', 'mail server', 'master keys'])
   expect(diagnosis.code).toBe(0)
   expect(diagnosis.checks.map(({ check }) => check)).toEqual([
     'database',
@@ -84,6 +87,7 @@ test('all is well', async () => {
     ...recurring.map(({ run }) => `schedule ${run.id}`),
     'identity provider',
     'identity provider, clients',
+    'SCEP gateway',
     'mail server',
     'providers',
     'CA lifetimes',
@@ -281,3 +285,23 @@ test('the mail server is greeted where mail is on', async () => {
 })
 
 const mailsCaught = async (): Promise<string> => (await fetch(stack.mailUrl())).text()
+
+test('a gateway is well, is no client of the API, or is not there', async () => {
+  const logFolder = mkdtempSync(join(tmpdir(), 'certwright-doctor-'))
+  const SCEP_GATEWAY_URL = `https://127.0.0.1:${service.started.config.SCEP_PORT}`
+  const lookAt = async (clientSecret: string): Promise<Told | undefined> => {
+    const client = { clientId: demoPrincipals.adminClientId, clientSecret }
+    const gateway = startScepGateway({ logFolder }, service.started, client)
+    const isUp = () => fetch(SCEP_GATEWAY_URL).catch(error => error.cause?.code !== 'ECONNREFUSED')
+    try {
+      await until('the gateway listens', isUp)
+      return of(await diagnose({ SCEP_GATEWAY_URL }), 'SCEP gateway')
+    } finally {
+      await gateway.stop()
+    }
+  }
+  expect(await lookAt(service.started.secrets.adminClientSecret)).toMatchObject({ verdict: 'OK' })
+  expect(await lookAt('wrong')).toMatchObject({ verdict: 'FAILED', advice: expect.stringContaining('scep.service') })
+  expect(of(await diagnose({ SCEP_GATEWAY_URL }), 'SCEP gateway')).toMatchObject({ verdict: 'FAILED' })
+  rmSync(logFolder, { recursive: true })
+}, 120_000)

@@ -138,25 +138,6 @@ test('metrics are read beside the API, not through it', async () => {
   expect(await status('API_METRICS_PORT')).toBe(200)
 })
 
-const pidOf = (name: string): number | undefined => runFile().parts.find(part => part.name === name)?.pid
-const isReady = async (): Promise<boolean> => {
-  const { ok } = await fetch(`http://127.0.0.1:${ports['API_PORT']}/health/ready`)
-  return ok
-}
-
-test.each(['PostgreSQL', 'Temporal', 'Worker', 'API', 'SCEP gateway'])(
-  '%s comes back when it is killed, and the others have lived on',
-  async name => {
-    const before = new Map(runFile().parts.map(part => [part.name, part.pid]))
-    process.kill(before.get(name) ?? 0, 'SIGKILL')
-    await until(`${name} is back`, async () => pidOf(name) !== before.get(name))
-    await until('all is ready', () => isReady().catch(() => false))
-    expect(running.exitCode).toBe(null)
-    for (const [other, pid] of before) if (other !== name) expect([other, pidOf(other)]).toEqual([other, pid])
-  },
-  startMs,
-)
-
 /** The body of an answer of the gateway, which has made its certificate for itself. */
 const fromGateway = (path: string): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -180,6 +161,25 @@ test('a device has enrolled through the gateway, which answers by its default po
   expect(rows).toEqual([{ count: 1 }])
   expect(readFileSync(join(folder, 'demo.env'), 'utf8')).toMatch(/^CERTWRIGHT_SCEP_POLICY_ID=[0-9a-f-]{36}$/m)
 })
+
+const pidOf = (name: string): number | undefined => runFile().parts.find(part => part.name === name)?.pid
+const isReady = async (): Promise<boolean> => {
+  const { ok } = await fetch(`http://127.0.0.1:${ports['API_PORT']}/health/ready`)
+  return ok && (await fromGateway('/health/ready')).includes('UP')
+}
+
+test.each(['PostgreSQL', 'Temporal', 'Worker', 'API', 'SCEP gateway'])(
+  '%s comes back when it is killed, and the others have lived on',
+  async name => {
+    const before = new Map(runFile().parts.map(part => [part.name, part.pid]))
+    process.kill(before.get(name) ?? 0, 'SIGKILL')
+    await until(`${name} is back`, async () => pidOf(name) !== before.get(name))
+    await until('all is ready', () => isReady().catch(() => false))
+    expect(running.exitCode).toBe(null)
+    for (const [other, pid] of before) if (other !== name) expect([other, pidOf(other)]).toEqual([other, pid])
+  },
+  startMs,
+)
 
 test(
   'a second start finds everything and changes nothing',

@@ -1,0 +1,122 @@
+// The SCEP client before a real gateway and before an impostor: enrols, renews, waits, and believes no other CA.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { certificatesOnly } from '../../pki/cms/degenerate.ts'
+import { parseCertificate } from '../../pki/certificate/certificate.ts'
+import { decodePem } from '../../pki/pem.ts'
+import { ScepClientConfig } from '../../scep-client/config.ts'
+import { enrol } from '../../scep-client/enrol.ts'
+import { listening } from '../../scep-gateway/server.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { until } from '../support/issuing.ts'
+import { caCertificates, rsaKeys, selfSigned } from '../support/scep-device.ts'
+import { makeScepScene, startGateway, type TestGateway } from '../support/scep-gateway.ts'
+import { startService, type Scene, type Service } from '../support/service.ts'
+
+const commonName = 'client.example.org'
+let service: Service
+let scene: Scene
+let gateway: TestGateway
+let endEntityId: string
+let ca: Buffer
+let folder: string
+
+beforeAll(async () => {
+  service = await startService()
+  scene = await makeScepScene(service)
+  gateway = await startGateway(service, scene)
+  endEntityId = await scene.newEndEntity({ commonName })
+  const [, issuing] = await caCertificates(gateway.scepUrl)
+  ca = issuing as Buffer
+})
+afterAll(async () => {
+  await gateway.stop()
+  await service.stop()
+})
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'certwright-device-'))))
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const fingerprint = (der: Buffer) => createHash('sha256').update(der).digest('hex')
+
+const challenge = async (of: Scene = scene, id = endEntityId): Promise<string> => {
+  const made = await of.owner.post(`/api/v1/end-entities/${id}/scep-challenge`, { policyId: of.policyId })
+  return made.body.challenge
+}
+const run = (members: Readonly<Record<string, string>>) =>
+  enrol(
+    ScepClientConfig.parse({
+      SCEP_URL: gateway.scepUrl,
+      SCEP_COMMON_NAME: commonName,
+      SCEP_CA_FINGERPRINT: fingerprint(ca),
+      SCEP_FOLDER: folder,
+      ...members,
+    }),
+  )
+const kept = () => decodePem(readFileSync(join(folder, 'device.pem'), 'utf8')).map(({ der }) => Buffer.from(der))
+
+test('it enrols, keeps key and chain, and renews with a new key', async () => {
+  const [leaf] = await run({ SCEP_CHALLENGE: await challenge() })
+  expect(kept()[0]).toEqual(leaf)
+  const key = readFileSync(join(folder, 'device.key'), 'utf8')
+  const [renewed] = await run({})
+  expect(kept()[0]).toEqual(renewed)
+  expect(readFileSync(join(folder, 'device.key'), 'utf8')).not.toBe(key)
+  const [one, other] = [leaf, renewed].map(der => parseCertificate(der as Buffer))
+  expect(other?.subjectDn).toBe(one?.subjectDn)
+  expect(other?.publicKeySpki).not.toEqual(one?.publicKeySpki)
+})
+
+test('it polls while people decide', async () => {
+  const careful = await makeScepScene(service, { requiresManualApproval: true, requesterMayApprove: true })
+  const own = await startGateway(service, careful)
+  const id = await careful.newEndEntity({ commonName })
+  const [, issuing] = await caCertificates(own.scepUrl)
+  const ended = run({
+    SCEP_URL: own.scepUrl,
+    SCEP_CA_FINGERPRINT: fingerprint(issuing as Buffer),
+    SCEP_CHALLENGE: await challenge(careful, id),
+  })
+  const request = await until('the request waits', () => service.em().findOne(CertRequest, { endEntityId: id }))
+  expect((await careful.owner.patch(`/api/v1/cert-requests/${request.id}/approve`, {})).status).toBe(200)
+  expect(parseCertificate((await ended)[0] as Buffer).subjectDn).toBe(`CN=${commonName}`)
+  await own.stop()
+})
+
+test('a refusal is told with its reason, and nothing is kept', async () => {
+  const wrong = `${endEntityId}:wrong`
+  await expect(run({ SCEP_CHALLENGE: wrong })).rejects.toThrow('badRequest: The request is not authorised.')
+  await expect(run({})).rejects.toThrow('nothing to renew')
+  expect(existsSync(join(folder, 'device.key'))).toBe(false)
+})
+
+test('a server of another CA is not believed', async () => {
+  const secret = await challenge()
+  await expect(run({ SCEP_CA_FINGERPRINT: '00'.repeat(32), SCEP_CHALLENGE: secret })).rejects.toThrow('fingerprint')
+  // No message was sent: the challenge is still good.
+  expect(await run({ SCEP_CHALLENGE: secret })).not.toHaveLength(0)
+})
+
+/** A server that shows these certificates and counts what it is sent. */
+const impostor = async (
+  certificates: readonly Buffer[],
+): Promise<{ url: string; server: Server; posts: () => number }> => {
+  let posts = 0
+  const server = createServer((request, response) => {
+    if (request.method === 'POST') posts += 1
+    response.end(certificatesOnly(certificates))
+  })
+  return { url: `http://127.0.0.1:${await listening(server, 0, '127.0.0.1')}/scep`, server, posts: () => posts }
+}
+
+test('a signer that the known CA has not issued gets no challenge', async () => {
+  const foreign = await selfSigned('SCEP signer', await rsaKeys())
+  const { url, server, posts } = await impostor([foreign, ca])
+  const asked = run({ SCEP_URL: url, SCEP_CHALLENGE: await challenge() })
+  await expect(asked).rejects.toThrow('not issued by the known CA')
+  expect(posts()).toBe(0)
+  server.close()
+})
