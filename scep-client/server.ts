@@ -1,7 +1,7 @@
 // What the client asks of a SCEP server over HTTP. The server is believed by its CA's fingerprint, as RFC 8894 2.2 has it,
 // and by the signatures of its replies: who it is for TLS does not matter (7.10).
 import { createHash, X509Certificate } from 'node:crypto'
-import { request as overHttp } from 'node:http'
+import { type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import { readBag } from '../pki/cms/degenerate.ts'
 
@@ -13,30 +13,32 @@ interface Call {
   readonly body?: Buffer
 }
 
-/** The body of an answer with status 200. */
-const exchange = (url: URL, { method, body }: Call): Promise<Buffer> =>
+const responseTo = (url: URL, { method, body }: Call): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const send = url.protocol === 'http:' ? overHttp : overHttps
-    const options = { method, rejectUnauthorized: false, signal: AbortSignal.timeout(timeoutMs) }
-    const asked = send(url, options, async response => {
-      try {
-        const chunks: Buffer[] = []
-        let octets = 0
-        for await (const chunk of response as AsyncIterable<Buffer>) {
-          octets += chunk.length
-          if (octets > mostOctets) throw new Error(`${url.pathname} answered too much`)
-          chunks.push(chunk)
-        }
-        const answer = Buffer.concat(chunks)
-        if (response.statusCode === 200) return resolve(answer)
-        reject(new Error(`The server answered ${response.statusCode}: ${answer.toString('utf8', 0, 500).trim()}`))
-      } catch (error) {
-        reject(error as Error)
-      }
-    })
+    const asked = send(
+      url,
+      { method, rejectUnauthorized: false, signal: AbortSignal.timeout(timeoutMs) },
+      response => void resolve(response),
+    )
     asked.on('error', reject)
     asked.end(body)
   })
+
+/** The body of an answer with status 200. */
+const exchange = async (url: URL, call: Call): Promise<Buffer> => {
+  const response = await responseTo(url, call)
+  const chunks: Buffer[] = []
+  let octets = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    octets += chunk.length
+    if (octets > mostOctets) throw new Error(`${url.pathname} answered too much`)
+    chunks.push(chunk)
+  }
+  const answer = Buffer.concat(chunks)
+  if (response.statusCode === 200) return answer
+  throw new Error(`The server answered ${response.statusCode}: ${answer.toString('utf8', 0, 500).trim()}`)
+}
 
 const fingerprintOf = (der: Buffer): string => createHash('sha256').update(der).digest('hex')
 

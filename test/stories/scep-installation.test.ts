@@ -99,7 +99,7 @@ const startGateway = async ({ providerId, secret }: { providerId: string; secret
 }
 
 const publicKeyOf = (pem: string): string =>
-  createPublicKey(createPrivateKey(pem)).export({ type: 'spki', format: 'pem' }).toString()
+  createPublicKey(createPrivateKey(pem)).export({ type: 'spki', format: 'pem' })
 
 test('a device renews the certificate that it was installed with, with a new key', async () => {
   const { id: realmId } = await call('POST', '/realms', { name: 'Branches' })
