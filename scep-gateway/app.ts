@@ -64,13 +64,16 @@ const operations = ({ gateway, admit, maxBodyBytes }: Parts): Readonly<Record<st
   GetCACaps: () => getCaCaps(gateway),
   GetCACert: (ctx, policy) => getCaCert(gateway, policy, parameter(ctx, 'message') ?? ''),
   PKIOperation: (ctx, policy) =>
-    admit(ctx.ip, async () => {
-      const message = await messageIn(ctx, maxBodyBytes)
-      const tell = (facts: object): void => void Object.assign(ctx.state, facts)
-      const body = await answerMessage(gateway, policy, { message, tell })
-      if (!body) throw new HttpRefusal(400, 'The message is no CMS SignedData.')
-      return { type: 'application/x-pki-message', body }
-    }),
+    admit(
+      ctx.ip,
+      () => messageIn(ctx, maxBodyBytes),
+      async message => {
+        const tell = (facts: object): void => void Object.assign(ctx.state, facts)
+        const body = await answerMessage(gateway, policy, { message, tell })
+        if (!body) throw new HttpRefusal(400, 'The message is no CMS SignedData.')
+        return { type: 'application/x-pki-message', body }
+      },
+    ),
 })
 
 const serve = (parts: Parts): Middleware => {
@@ -141,7 +144,6 @@ const watched =
       if (isTrouble) log.warn({ path: ctx.path, reason: (error as Error).message, ...ctx.state }, 'no answer')
       else if (!isExpected(error)) log.error({ err: error, path: ctx.path, ...ctx.state }, 'unexpected')
     }
-    if (ctx.method !== 'HEAD' && ctx.status === 413) ctx.set('Connection', 'close')
     const { operation = 'none', outcome = 'none' } = ctx.state as { operation?: string; outcome?: string }
     stop({ operation, outcome, status: ctx.status })
     const ms = Math.round(performance.now() - began)

@@ -21,19 +21,20 @@ const atOnce = 64
 const mostWaiting = 512
 const windowSeconds = 60
 
-/** Lets a message of an address in, when there is place. */
-export type Admit = <T>(address: string, work: () => Promise<T>) => Promise<T>
+/** Lets a message of an address in, when there is place; none is held while it is still received. */
+export type Admit = <M, T>(address: string, receive: () => Promise<M>, work: (message: M) => Promise<T>) => Promise<T>
 
 /** Makes the limits of a process: so many messages a minute of each address, 0 for as many as come. */
 export const limits = (perMinute: number): Admit => {
   const limiter = perMinute > 0 ? new RateLimiterMemory({ points: perMinute, duration: windowSeconds }) : undefined
   const places = pLimit(atOnce)
-  return async (address, work) => {
+  return async (address, receive, work) => {
     await limiter?.consume(networkOf(address)).catch((error: unknown) => {
       if (!(error instanceof RateLimiterRes)) throw error
       throw new TooMany(429, Math.max(1, Math.ceil(error.msBeforeNext / 1000)))
     })
+    const message = await receive()
     if (places.pendingCount >= mostWaiting) throw new TooMany(503, 5)
-    return places(work)
+    return places(() => work(message))
   }
 }
