@@ -144,7 +144,6 @@ const watched =
       else if (error instanceof NoSuchPolicy) ctx.state['reason'] = error.message
       else if (!isExpected(error)) log.error({ err: error, path: ctx.path, ...ctx.state }, 'unexpected')
     }
-    if (ctx.method !== 'HEAD' && ctx.status === 413) ctx.set('Connection', 'close')
     const { operation = 'none', outcome = 'none' } = ctx.state as { operation?: string; outcome?: string }
     stop({ operation, outcome, status: ctx.status })
     const ms = Math.round(performance.now() - began)

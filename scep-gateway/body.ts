@@ -1,18 +1,19 @@
 // The body of a request, raw and bounded, whatever its media type says (contract 12.3).
 import type { IncomingMessage } from 'node:http'
 
-/** So much of a body that is too long is read away, so that its sender sees the answer and no reset connection. */
-const patienceOctets = 8 * 1024 * 1024
-
-/** The body; null when it is longer than `most` octets. */
+/**
+ * The body; null as soon as it is longer than `most` octets. What is still on its way then is let through unread, so that
+ * its sender sees the answer and no reset connection, for as long as a request may take.
+ */
 export const readBody = async (request: IncomingMessage, most: number): Promise<Buffer | null> => {
   const chunks: Buffer[] = []
   let octets = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     octets += chunk.length
-    if (octets <= most) chunks.push(chunk)
-    else chunks.length = 0
-    if (octets > patienceOctets) break
+    if (octets > most) break
+    chunks.push(chunk)
   }
-  return octets > most ? null : Buffer.concat(chunks)
+  if (octets <= most) return Buffer.concat(chunks)
+  request.resume()
+  return null
 }

@@ -15,6 +15,7 @@ import { readCertRep } from '../../pki/scep/reply.ts'
 import { readScepRequest } from '../../pki/scep/request.ts'
 import { readRequestContent } from '../../pki/scep/request-content.ts'
 import { indefinite } from './encodings.ts'
+import { mutate, mutation } from './mutations.ts'
 import { reply } from './scep-exchange.ts'
 import { makeParty, makePkcs10, type TestParty } from './scep-parties.ts'
 
@@ -109,31 +110,6 @@ test('more certificates or recipients than real messages have are refused', () =
 
 const runs = 1000
 
-/** One to four changes: octets changed, taken out, put in or doubled, at any place. */
-const mutation = fc.array(
-  fc.record({
-    kind: fc.constantFrom('change', 'remove', 'insert', 'repeat', 'cut'),
-    place: fc.double({ min: 0, max: 1, noNaN: true }),
-    octet: fc.oneof(fc.constantFrom(0x00, 0x01, 0x30, 0x31, 0x80, 0x84, 0xa0, 0xff), fc.nat(255)),
-    length: fc.integer({ min: 1, max: 40 }),
-  }),
-  { minLength: 1, maxLength: 4 },
-)
-type Change = Parameters<Parameters<typeof mutation.map>[0]>[0][number]
-
-const apply = (octets: Buffer, { kind, place, octet, length }: Change): Buffer => {
-  const at = Math.floor(place * (octets.length - 1))
-  const [before, after] = [octets.subarray(0, at), octets.subarray(at)]
-  const results: Readonly<Record<string, () => Buffer>> = {
-    change: () => Buffer.concat([before, Buffer.of(octet), after.subarray(1)]),
-    remove: () => Buffer.concat([before, after.subarray(length)]),
-    insert: () => Buffer.concat([before, Buffer.alloc(length, octet), after]),
-    repeat: () => Buffer.concat([before, after.subarray(0, length), after]),
-    cut: () => (place > 0.9 ? before : Buffer.concat([before, Buffer.of(octet), after.subarray(1)])),
-  }
-  return results[kind]?.() ?? octets
-}
-
 const subjects: Readonly<Record<string, readonly [string, () => readonly Buffer[]]>> = {
   requests: ['request', () => [sent.der, indefinite(sent.der)]],
   envelopes: ['envelope', () => [envelope, indefinite(envelope)]],
@@ -148,7 +124,7 @@ test.each(Object.keys(subjects))('1,000 mutations of %s are read or refused', na
   const property = fc.property(mutation, fc.nat(3), (changes, which) => {
     const all = originals()
     const original = all[which % all.length] ?? Buffer.alloc(0)
-    const octets = changes.reduce(apply, original)
+    const octets = changes.reduce(mutate, original)
     const outcome = outcomeOf(() => readers[reader]?.(octets))
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
   })

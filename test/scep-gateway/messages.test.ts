@@ -288,7 +288,7 @@ describe('challenges', () => {
 
   test('scep case 8: a malformed one is refused although the signer is a valid certificate', async () => {
     const connection = await connect(gateway.scepUrl, owner.device)
-    for (const text of ['no-colon', 'router-7:secret', `${owner.endEntityId}`, ':']) {
+    for (const text of ['no-colon', 'router-7:secret', owner.endEntityId, ':']) {
       const reply = await connection.ask({
         messageType: 'RenewalReq',
         content: await csrOf(owner.name, owner.keys, { challengePassword: text }),
