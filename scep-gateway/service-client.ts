@@ -23,13 +23,10 @@ export class ServiceRefusal extends Error {
   }
 }
 
-/** The service cannot be asked now. */
+/** The service cannot be asked now, or has not answered in the time that was given. */
 export class ServiceDown extends Error {
   override readonly name = 'ServiceDown'
 }
-
-/** The service has not answered in the time that was given. */
-export class ServiceSlow extends ServiceDown {}
 
 const ApiException = z.object({
   apiError: z.string(),
@@ -60,7 +57,7 @@ const overNetwork = async (call: string, send: () => Promise<Response>): Promise
     try {
       return await send()
     } catch (error) {
-      if (isTimeout(error)) throw new ServiceSlow(`${call} took too long`, { cause: error })
+      if (isTimeout(error)) throw new ServiceDown(`${call} took too long`, { cause: error })
       if (tries > 1) throw new ServiceDown(`${call} got no answer`, { cause: error })
       await wait(againAfterMs)
     }
@@ -75,7 +72,8 @@ const parsed = <S extends z.ZodType>(schema: S, text: string, call: string): z.o
 }
 
 const refusalOf = (call: string, status: number, text: string): Error => {
-  if (status >= 500 || status === 429) return new ServiceDown(`${call} answered ${status}`)
+  // A token that is not taken, though it is new, is a trouble of the installation: no device is told a final word.
+  if (status >= 500 || status === 429 || status === 401) return new ServiceDown(`${call} answered ${status}`)
   return new ServiceRefusal(call, status, parsed(ApiException, text, call))
 }
 
@@ -113,7 +111,7 @@ const tokenSource = ({ tokenUrl, clientId, clientSecret }: ServiceAccess) => {
   return { get, forget: () => void (asked = undefined) }
 }
 
-/** Calls of the REST API, such as `call(Schema, 'GET /scep/…')`; ServiceRefusal, ServiceDown, ServiceSlow. */
+/** Calls of the REST API, such as `call(Schema, 'GET /scep/…')`; ServiceRefusal, ServiceDown. */
 export type ServiceClient = <S extends z.ZodType>(
   schema: S,
   call: string,
