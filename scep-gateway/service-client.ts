@@ -52,15 +52,15 @@ const againAfterMs = 250
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError'
 
 /** Repeats what the network broke off, once: every call of the gateway may be repeated. */
-const overNetwork = async (call: string, send: () => Promise<Response>): Promise<Response> => {
-  for (let tries = 1; ; tries++)
-    try {
-      return await send()
-    } catch (error) {
-      if (isTimeout(error)) throw new ServiceDown(`${call} took too long`, { cause: error })
-      if (tries > 1) throw new ServiceDown(`${call} got no answer`, { cause: error })
-      await wait(againAfterMs)
-    }
+const overNetwork = async (call: string, send: () => Promise<Response>, tries = 1): Promise<Response> => {
+  try {
+    return await send()
+  } catch (error) {
+    if (isTimeout(error)) throw new ServiceDown(`${call} took too long`, { cause: error })
+    if (tries > 1) throw new ServiceDown(`${call} got no answer`, { cause: error })
+  }
+  await wait(againAfterMs)
+  return overNetwork(call, send, tries + 1)
 }
 
 const parsed = <S extends z.ZodType>(schema: S, text: string, call: string): z.output<S> => {
