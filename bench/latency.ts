@@ -14,6 +14,22 @@ export interface Latency {
 const percentile = (sorted: readonly number[], share: number): number =>
   Math.round((sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0) * 10) / 10
 
+/** The row of calls that took so many milliseconds each, and so many seconds together. */
+export const latencyOf = (
+  times: readonly number[],
+  { clients, seconds }: { readonly clients: number; readonly seconds: number },
+): Latency => {
+  const sorted = times.toSorted((one, other) => one - other)
+  return {
+    clients,
+    calls: times.length,
+    perSecond: Math.round((times.length / seconds) * 10) / 10,
+    p50: percentile(sorted, 0.5),
+    p95: percentile(sorted, 0.95),
+    p99: percentile(sorted, 0.99),
+  }
+}
+
 /** Issues each request once, so many at a time. */
 export const measureLatency = async (client: RestClient, ids: readonly string[], clients: number): Promise<Latency> => {
   const times: number[] = []
@@ -29,13 +45,5 @@ export const measureLatency = async (client: RestClient, ids: readonly string[],
   const begin = performance.now()
   await Promise.all(Array.from({ length: clients }, lane))
   const seconds = (performance.now() - begin) / 1000
-  const sorted = times.toSorted((one, other) => one - other)
-  return {
-    clients,
-    calls: ids.length,
-    perSecond: Math.round(ids.length / seconds),
-    p50: percentile(sorted, 0.5),
-    p95: percentile(sorted, 0.95),
-    p99: percentile(sorted, 0.99),
-  }
+  return latencyOf(times, { clients, seconds })
 }

@@ -14,6 +14,9 @@ const portVariables = `API_PORT IDENTITY_PROVIDER_PORT TEMPORAL_PORT TEMPORAL_UI
 export interface BenchStack {
   readonly admin: RestClient
   readonly demo: RestClient
+  /** Where the API is and its identity provider gives tokens. */
+  readonly baseUrl: string
+  readonly tokenUrl: string
   readonly databaseUrl: string
   readonly metricsUrl: string
   /** What the payloads of runs are sealed with. */
@@ -81,7 +84,7 @@ const clientsOf = (environment: Record<string, string>) => {
     clientId: value('CLIENT_ID'),
     clientSecret: value('CLIENT_SECRET'),
   })
-  return { admin, demo }
+  return { admin, demo, baseUrl: base, tokenUrl: value('TOKEN_URL') }
 }
 
 /** Starts a fresh stack of a checkout; this one when left out. */

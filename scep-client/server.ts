@@ -16,11 +16,7 @@ interface Call {
 const responseTo = (url: URL, { method, body }: Call): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const send = url.protocol === 'http:' ? overHttp : overHttps
-    const asked = send(
-      url,
-      { method, rejectUnauthorized: false, signal: AbortSignal.timeout(timeoutMs) },
-      response => void resolve(response),
-    )
+    const asked = send(url, { method, rejectUnauthorized: false, signal: AbortSignal.timeout(timeoutMs) }, resolve)
     asked.on('error', reject)
     asked.end(body)
   })

@@ -23,13 +23,10 @@ export class ServiceRefusal extends Error {
   }
 }
 
-/** The service cannot be asked now. */
+/** The service cannot be asked now, or has not answered in the time that was given. */
 export class ServiceDown extends Error {
   override readonly name = 'ServiceDown'
 }
-
-/** The service has not answered in the time that was given. */
-export class ServiceSlow extends ServiceDown {}
 
 const ApiException = z.object({
   apiError: z.string(),
@@ -54,23 +51,16 @@ const againAfterMs = 250
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError'
 
-const noAnswer = (call: string, cause: unknown): ServiceDown =>
-  isTimeout(cause)
-    ? new ServiceSlow(`${call} took too long`, { cause })
-    : new ServiceDown(`${call} got no answer`, { cause })
-
 /** Repeats what the network broke off, once: every call of the gateway may be repeated. */
-const overNetwork = async (call: string, send: () => Promise<Response>): Promise<Response> => {
-  const again = async (error: unknown): Promise<Response> => {
-    if (isTimeout(error) || error instanceof ServiceDown) throw error
-    await wait(againAfterMs)
-    return send()
-  }
+const overNetwork = async (call: string, send: () => Promise<Response>, tries = 1): Promise<Response> => {
   try {
-    return await send().catch(again)
+    return await send()
   } catch (error) {
-    throw error instanceof ServiceDown ? error : noAnswer(call, error)
+    if (isTimeout(error)) throw new ServiceDown(`${call} took too long`, { cause: error })
+    if (tries > 1) throw new ServiceDown(`${call} got no answer`, { cause: error })
   }
+  await wait(againAfterMs)
+  return overNetwork(call, send, tries + 1)
 }
 
 const parsed = <S extends z.ZodType>(schema: S, text: string, call: string): z.output<S> => {
@@ -82,7 +72,7 @@ const parsed = <S extends z.ZodType>(schema: S, text: string, call: string): z.o
 }
 
 const refusalOf = (call: string, status: number, text: string): Error => {
-  // A token that is refused twice is the trouble of the operator, who reads of it in the log.
+  // A token that is not taken, though it is new, is a trouble of the installation: no device is told a final word.
   if (status >= 500 || status === 429 || status === 401) return new ServiceDown(`${call} answered ${status}`)
   return new ServiceRefusal(call, status, parsed(ApiException, text, call))
 }
@@ -121,7 +111,7 @@ const tokenSource = ({ tokenUrl, clientId, clientSecret }: ServiceAccess) => {
   return { get, forget: () => void (asked = undefined) }
 }
 
-/** Calls of the REST API, such as `call(Schema, 'GET /scep/…')`; ServiceRefusal, ServiceDown, ServiceSlow. */
+/** Calls of the REST API, such as `call(Schema, 'GET /scep/…')`; ServiceRefusal, ServiceDown. */
 export type ServiceClient = <S extends z.ZodType>(
   schema: S,
   call: string,

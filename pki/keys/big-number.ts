@@ -1,5 +1,5 @@
 // The number theory that the checks of keys need.
-import { hash } from 'node:crypto'
+import { constants, createPublicKey, hash, publicEncrypt } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import pLimit from 'p-limit'
 
@@ -41,8 +41,27 @@ const squared = (power: bigint, bits: string, modulus: bigint): bigint => {
   return result
 }
 
-/** A power of two modulo a number, bit by bit of the exponent; yields to the event loop after every few. */
+const octetsOf = (number: bigint, length: number): Buffer =>
+  Buffer.from(number.toString(16).padStart(2 * length, '0'), 'hex')
+
+/** Beyond this OpenSSL takes none but short exponents (OPENSSL_RSA_SMALL_MODULUS_BITS). */
+const longestNative = 2n ** 3072n
+
+/** The raw RSA operation on two is the same power, by OpenSSL: some milliseconds, a fifth of the time. */
+const nativePowerOfTwo = (exponent: bigint, modulus: bigint): bigint => {
+  const length = Math.ceil(modulus.toString(16).length / 2)
+  const part = (number: bigint): string => octetsOf(number, length).toString('base64url')
+  const key = createPublicKey({ key: { kty: 'RSA', n: part(modulus), e: part(exponent) }, format: 'jwk' })
+  const power = publicEncrypt({ key, padding: constants.RSA_NO_PADDING }, octetsOf(2n, length))
+  return BigInt(`0x${power.toString('hex')}`)
+}
+
+/**
+ * A power of two modulo an odd number above 2^511, the exponent being below it: by OpenSSL as far as that goes, beyond it bit
+ * by bit of the exponent, yielding to the event loop after every few.
+ */
 export const powerOfTwo = async (exponent: bigint, modulus: bigint): Promise<bigint> => {
+  if (modulus < longestNative) return nativePowerOfTwo(exponent, modulus)
   const bits = exponent.toString(2)
   let power = 1n
   for (let start = 0; start < bits.length; start += stepsAtOnce)

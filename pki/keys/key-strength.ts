@@ -83,11 +83,11 @@ const isGoodPoint = (key: Buffer, namedCurve: string): boolean => {
   }
 }
 
-// By Fermat p divides 2^n - 2 where n is p or a power of it, and next to never where another prime stands beside it. The
+// By Fermat p divides 2^(n - 1) - 1 where n is p or a power of it, and next to never where another prime stands beside it. The
 // library's own test takes seconds for a prime, which everybody else would wait for.
 const hasOnePrime = async (modulus: bigint): Promise<boolean> => {
-  const power = await powerOfTwo(modulus, modulus)
-  return greatestDivisor(modulus, power - 2n) !== 1n
+  const power = await powerOfTwo(modulus - 1n, modulus)
+  return greatestDivisor(modulus, power - 1n) !== 1n
 }
 
 /** A key that is judged: its SubjectPublicKeyInfo, and its name in the table of algorithms where it is in it. */

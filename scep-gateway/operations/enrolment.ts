@@ -11,7 +11,7 @@ import { authorize, type Authorised } from '../authorize.ts'
 import type { Gateway } from '../gateway.ts'
 import { notAuthorised, Refused, type Outcome } from '../outcome.ts'
 import type { PolicyView } from '../policies.ts'
-import { type KnownRequest, ServiceRefusal, ServiceSlow } from '../service-client.ts'
+import { type KnownRequest, ServiceDown, ServiceRefusal } from '../service-client.ts'
 import { parseCertificates } from '../pem.ts'
 import { keyOf, referenceOf } from '../transaction.ts'
 
@@ -48,13 +48,14 @@ const delivered = (
 const deliverKnown = async (gateway: Gateway, certRequestId: string, certificateId: string): Promise<Outcome> =>
   delivered(gateway, await gateway.service.chain(certificateId), { certRequestId, certificateId })
 
+/** The request is recorded: whatever cannot be reached now, the device polls, and the work goes on then. */
 const issue = async (gateway: Gateway, { id: certRequestId }: KnownRequest): Promise<Outcome> => {
   try {
     const issued = await gateway.service.issue(certRequestId, gateway.config.waitSeconds * 1000 + 1)
     const chain = parseCertificates(issued.certificateChainPem.pemCertificate)
     return delivered(gateway, chain, { certRequestId, certificateId: issued.certificate.id })
   } catch (error) {
-    if (error instanceof ServiceSlow) return { status: 'PENDING', certRequestId }
+    if (error instanceof ServiceDown) return { status: 'PENDING', certRequestId }
     if (!(error instanceof ServiceRefusal)) throw error
     if (error.apiError === 'ISSUE_PENDING' || error.apiError === 'ALREADY_ORDERED')
       return { status: 'PENDING', certRequestId }
@@ -66,7 +67,11 @@ const issue = async (gateway: Gateway, { id: certRequestId }: KnownRequest): Pro
 
 /** An order waits for the people, and issues when they have decided: operators find the story of the device in it. */
 const waitForPeople = async ({ service }: Gateway, { id, orderId }: KnownRequest): Promise<Outcome> => {
-  if (!orderId) await service.order(id)
+  if (!orderId)
+    await service.order(id).catch((error: unknown) => {
+      // The next poll orders it.
+      if (!(error instanceof ServiceDown)) throw error
+    })
   return { status: 'PENDING', certRequestId: id }
 }
 

@@ -65,10 +65,11 @@ export const issued = async (em: EntityManager, requestIds: readonly string[]): 
   const ended = await em.find(CertRequest, { id: { $in: ids }, certRequestStatus: 'ISSUED', runId: null })
   const keys = await em.execute<{ id: string }[]>(
     `select k.id from private_key k where not exists (select 1 from certificate c where c.private_key_id = k.id)
-        and not exists (select 1 from ca where ca.private_key_id = k.id)`,
+        and not exists (select 1 from ca where ca.private_key_id = k.id)
+        and not exists (select 1 from policy_signer s where s.private_key_id = k.id)`,
   )
   const distinct = (what: string, of: (row: Certificate) => string | null | undefined): Tally => {
-    const values = certificates.map(row => found(of(row)))
+    const values = certificates.flatMap(row => of(row) ?? [])
     return { what, expected: values, seen: values }
   }
   return [

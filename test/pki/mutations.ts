@@ -1,5 +1,5 @@
 // Small changes at any place of a message, as fast-check makes and shrinks them.
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 
 /** One to four changes: octets changed, taken out, put in or doubled, at any place. */
 export const mutation = fc.array(

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { connect as connectTcp } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { mutate, mutation } from '../pki/mutations.ts'
@@ -102,7 +102,7 @@ test('a flood of one address is 429 with Retry-After, and another address is ser
   }
   const seen = []
   for (let count = 0; count < 7; count++) seen.push(await from('127.0.0.1'))
-  expect(seen).toEqual([...Array(5).fill([400, false]), [429, true], [429, true]])
+  expect(seen).toEqual([...Array.from({ length: 5 }, () => [400, false]), [429, true], [429, true]])
   expect(await from('127.0.0.2')).toEqual([400, false])
   await own.stop()
 })

@@ -34,8 +34,10 @@ afterAll(async () => {
 })
 
 type Kind = 'GetCert' | 'GetCRL'
-const ask = async (device: Device, messageType: Kind, content: Buffer, url = setting.gateway.scepUrl) =>
-  (await connect(url, device)).ask({ messageType, content })
+const askAt = async (url: string, device: Device, draft: { messageType: Kind; content: Buffer }) =>
+  (await connect(url, device)).ask(draft)
+const ask = (device: Device, messageType: Kind, content: Buffer) =>
+  askAt(setting.gateway.scepUrl, device, { messageType, content })
 const nothing = ['FAILURE', 'badCertId']
 const serialOf = (certificate: Buffer): string => parseCertificate(certificate).serialNumber
 const rowOf = (certificate: Buffer) => setting.service.em().findOneOrFail(Certificate, { der: certificate })
@@ -77,7 +79,10 @@ test('a certificate of another realm is badCertId, as one that does not exist', 
     expect(refused).toEqual(refusal(await ask(mine.device, kind, unknown)))
     expect(refused.slice(0, 2)).toEqual(nothing)
     // And the other way round: a valid certificate of one realm asks nothing in another.
-    const asked = await ask(mine.device, kind, lookupContent(stranger.certificate), elsewhere.scepUrl)
+    const asked = await askAt(elsewhere.scepUrl, mine.device, {
+      messageType: kind,
+      content: lookupContent(stranger.certificate),
+    })
     expect(refusal(asked)).toEqual(unauthorised)
   }
   await elsewhere.stop()
@@ -179,7 +184,10 @@ describe('GetCRL', () => {
     const [, issuing] = (await connect(own.scepUrl, owner.device)).signers
     const der = await longList(caId, number, issuing as Buffer)
     expect(der.length).toBeGreaterThan(1_500_000)
-    const { status, bag } = await ask(owner.device, 'GetCRL', lookupContent(owner.certificate), own.scepUrl)
+    const { status, bag } = await askAt(own.scepUrl, owner.device, {
+      messageType: 'GetCRL',
+      content: lookupContent(owner.certificate),
+    })
     expect([status, bag?.crls.length]).toEqual(['SUCCESS', 1])
     expect([bag?.crls[0]?.length, bag?.crls[0]?.equals(der)]).toEqual([der.length, true])
     await own.stop()
@@ -188,10 +196,11 @@ describe('GetCRL', () => {
   test('a CA without a list is badCertId', async () => {
     const { own, owner, caId } = await underOwnCa()
     await setting.service.em().nativeDelete(Crl, { caId })
-    expect(refusal(await ask(owner.device, 'GetCRL', lookupContent(owner.certificate), own.scepUrl))).toEqual([
-      ...nothing,
-      'The CA of the certificate has no revocation list.',
-    ])
+    expect(
+      refusal(
+        await askAt(own.scepUrl, owner.device, { messageType: 'GetCRL', content: lookupContent(owner.certificate) }),
+      ),
+    ).toEqual([...nothing, 'The CA of the certificate has no revocation list.'])
     await own.stop()
   })
 })
