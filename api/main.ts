@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { hasImplicitRejection } from '../pki/cms/key-transport.ts'
 import { addKnownKeys } from '../pki/keys/known-keys.ts'
 import { openStorage } from '../storage/orm.ts'
 import { prepareSchema } from '../storage/prepare.ts'
@@ -30,6 +31,9 @@ const config = parsed.data
 const log = createLog(config.LOG_LEVEL)
 
 if (config.WEAK_KEYS_FILE) addKnownKeys(await readFile(config.WEAK_KEYS_FILE, 'utf8'))
+
+if (!(await hasImplicitRejection()))
+  log.error('This Node.js tells wrong RSA paddings apart (RFC 3218): envelopes of SCEP are not safe with it')
 
 const clock = () => new Date()
 const orm = await openStorage({ url: config.DATABASE_URL, connections: config.DATABASE_CONNECTIONS, clock })
