@@ -10,7 +10,7 @@ import { startProcesses, type Processes } from '../support/processes.ts'
 import { until } from '../support/issuing.ts'
 import { makeScene, requestAll } from '../stories/scene.ts'
 
-const size = 600
+const size = 1500
 let service: Processes
 let folder: string
 let extra: RunningProcess | undefined
