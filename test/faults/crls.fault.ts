@@ -1,5 +1,6 @@
 // Two workers build the revocation lists of one CA while revocations come in; each is killed as it builds, and stopped while
 // the other builds as well.
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { RunningProcess } from '../../embedded/processes/process.ts'
 import { latestCrlFacts, type CrlFacts } from '../../storage/crls.ts'
@@ -23,7 +24,7 @@ const size = 200
 const perCall = 2
 /** Certificates that were revoked long before: they make a list take its time. */
 const listed = 4000
-/** In each round one worker is killed, and one stopped while the other builds as well. */
+/** In each round two workers are killed, and one is stopped while the other builds as well. */
 const rounds = 2
 const longestDelayMs = 100
 
@@ -92,23 +93,31 @@ const building = async (): Promise<number[]> => {
   return rows.map(({ pid }) => pid)
 }
 
-const builder = () => installation.workerOf(crlWorkflowId(caId), (pair as Pair).workers())
+/** Whether the one that builds has come to the end: it waits for the table that the test holds. */
+const isAtStoring = async (em: EntityManager, pids: readonly number[]): Promise<boolean> => {
+  const waiting = await em.execute('select 1 from pg_locks where pid = ? and relation = ?::regclass and not granted', [
+    pids[0] ?? 0,
+    'crl',
+  ])
+  return waiting.length > 0
+}
 
-/** Stops a worker in the middle of building a list: what it has locked stays so. */
-const caught = ({ more }: Revocations, chance: () => number): Promise<RunningProcess> =>
-  eventually('a worker is caught as it builds', async () => {
-    more()
-    const worker = await builder()
-    if (!worker) return undefined
-    await pause(chance() * longestDelayMs)
-    process.kill(worker.pid, 'SIGSTOP')
-    const [before] = await building()
-    await pause(300)
-    const [after] = await building()
-    if (before !== undefined && before === after && (await builder()) === worker) return worker
-    process.kill(worker.pid, 'SIGCONT')
-    return undefined
+/** Lets a worker build a list up to the moment at which it stores it, and then do `what` to it before it can go on. */
+const caught = ({ more }: Revocations, what: (worker: RunningProcess) => void): Promise<RunningProcess> =>
+  installation.em().transactional(async em => {
+    await em.execute('lock table crl in share mode')
+    const worker = await eventually('a worker builds a list', async () => {
+      more()
+      if (!(await isAtStoring(em, await building()))) return undefined
+      return installation.workerOf(crlWorkflowId(caId), (pair as Pair).workers())
+    })
+    what(worker)
+    return worker
   })
+
+/** Stops a worker as it builds: the server does what it was told, and all that the worker has locked stays so. */
+const stopped = (revocations: Revocations): Promise<RunningProcess> =>
+  caught(revocations, worker => process.kill(worker.pid, 'SIGSTOP'))
 
 /** Tells Temporal at once that what a worker had begun is to be begun by another. */
 const giveUp = async (worker: RunningProcess): Promise<void> => {
@@ -118,16 +127,35 @@ const giveUp = async (worker: RunningProcess): Promise<void> => {
     await installation.giveUpAttempts(id, worker).catch(() => {})
 }
 
-/** Lets the other worker build as well before the first goes on, and waits until both are through. */
-const buildBeside = async (worker: RunningProcess, { more }: Revocations): Promise<void> => {
-  await eventually('another builds as well', async () => {
-    more()
-    await giveUp(worker)
-    await pause(500)
-    return (await building()).length > 1
+/**
+ * Lets the other worker build as well before the first goes on, and waits until both are through. PostgreSQL ends the
+ * transaction of one that is silent for a minute: where that comes first, another is stopped.
+ */
+const buildBeside = async (revocations: Revocations): Promise<void> => {
+  await eventually('one worker builds beside the other', async () => {
+    const worker = await stopped(revocations)
+    const builders = await eventually('another builds as well, or the first one is rolled back', async () => {
+      await giveUp(worker)
+      const pids = await building()
+      return pids.length === 1 ? undefined : pids
+    })
+    process.kill(worker.pid, 'SIGCONT')
+    return builders.length > 1
   })
-  process.kill(worker.pid, 'SIGCONT')
   await eventually('both are through', async () => (await building()).length === 0)
+}
+
+/** Kills a worker as it builds, and another at any moment around the end of its building. */
+const killBuilders = async (revocations: Revocations, chance: () => number): Promise<void> => {
+  const { kill } = pair as Pair
+  const worker = await stopped(revocations)
+  const made = await numbersMade()
+  await kill(worker, async () => expect(await numbersMade()).toEqual(made))
+  await giveUp(worker)
+  const next = await caught(revocations, () => {})
+  await pause(chance() * longestDelayMs)
+  await kill(next)
+  await giveUp(next)
 }
 
 /** Notes the latest list again and again, until it is asked for what it saw. */
@@ -170,7 +198,7 @@ const entriesNow = async (): Promise<string[]> => {
 
 test('lists rise in number and lose nothing, whoever builds and dies', async () => {
   const { em } = installation
-  const { workers, ready, kill } = pair as Pair
+  const { workers, ready } = pair as Pair
   const chance = chanceFor(fault)
   const ids = await makeCertificates()
   const seen = watchLists()
@@ -178,11 +206,8 @@ test('lists rise in number and lose nothing, whoever builds and dies', async () 
   const bothReady = () => Promise.all(workers().map(ready))
   for (let round = 0; round < rounds; round += 1) {
     await bothReady()
-    await buildBeside(await caught(revocations, chance), revocations)
-    const worker = await caught(revocations, chance)
-    const made = await numbersMade()
-    await kill(worker, async () => expect(await numbersMade()).toEqual(made))
-    await giveUp(worker)
+    await buildBeside(revocations)
+    await killBuilders(revocations, chance)
   }
   expect(await em().count(Certificate, { id: { $in: ids }, revocationDate: null })).toBeGreaterThan(0)
   expect(new Set(await revocations.all())).toEqual(new Set([200]))
@@ -198,7 +223,7 @@ test('lists rise in number and lose nothing, whoever builds and dies', async () 
   expect(lists.map(({ number }) => number)).toEqual(lists.map(({ number }) => number).toSorted((a, b) => a - b))
   const named = await em().find(Certificate, { revocationDate: { $ne: null } }, { fields: ['serialNumber'] })
   const published = [...new Set(lists.map(({ number, fingerprint }) => `${number} ${fingerprint}`))]
-  report({ fault, items: size, kills: rounds }, [
+  report({ fault, items: size, kills: 2 * rounds }, [
     ...(await revoked(em(), ids)),
     { what: 'entry', expected: named.map(({ serialNumber }) => serialNumber), seen: entries },
     { what: 'CRL number', expected: numbers.map(String), seen: numbers.map(String) },

@@ -64,13 +64,15 @@ export const openInstallation = async ({ mail: mailOptions, ...options }: Instal
 
   /**
    * Tells Temporal at once what it would find out within a minute without heartbeats: that the attempts of this run by a
-   * worker that is dead have failed. They begin anew without the pauses that grow from death to death.
+   * worker that is dead have failed. They begin anew without the pauses that grow from death to death. An attempt that is
+   * due is left alone: whoever asks again and again would put it off each time.
    */
   const giveUpAttempts = async (workflowId: string, { pid }: RunningProcess): Promise<void> => {
     const execution = { workflowId }
     const { pendingActivities } = (await client.workflow.getHandle(workflowId).describe()).raw
-    for (const { activityId, state, lastWorkerIdentity } of pendingActivities ?? []) {
-      if (!lastWorkerIdentity?.startsWith(`${pid}@`)) continue
+    for (const { activityId, state, lastWorkerIdentity, scheduledTime } of pendingActivities ?? []) {
+      const isDue = Number(state) !== attemptStarted && Number(scheduledTime?.seconds ?? 0) * 1000 <= Date.now()
+      if (isDue || !lastWorkerIdentity?.startsWith(`${pid}@`)) continue
       const activity = { namespace: temporalNamespace, workflowId, activityId: activityId ?? '' }
       const failure = { message: 'The worker was killed.', applicationFailureInfo: { type: 'KILLED' } }
       // Either may come too late: the attempt has ended, or the activity has.
