@@ -82,7 +82,7 @@ export class Groups<T, R> {
   async #begin(group: readonly Waiting<T, R>[]): Promise<void> {
     this.#underWay += 1
     const done = new AbortController()
-    const patience = after(this.#options.patienceMs, undefined, { signal: done.signal }).catch(() => {})
+    const patience = after(this.#options.patienceMs, undefined, { signal: done.signal, ref: false }).catch(() => {})
     const work = this.#work(group).finally(() => done.abort())
     await Promise.race([work, patience])
     this.#underWay -= 1

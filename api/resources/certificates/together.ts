@@ -40,7 +40,9 @@ const tellEarly = async (group: Group, { em }: Issuing, signal: AbortSignal): Pr
   const ids = group.map(({ item }) => item.request.id)
   for await (const _ of setInterval(patienceMs, undefined, { signal })) {
     const rows = await findByIds(em.fork(), CertRequest, ids)
-    const issued = rows.flatMap(({ id, certificateId }) => (certificateId ? [{ certRequestId: id, certificateId }] : []))
+    const issued = rows.flatMap(({ id, certificateId }) =>
+      certificateId ? [{ certRequestId: id, certificateId }] : [],
+    )
     answerAll(group, issued)
   }
 }
