@@ -44,8 +44,9 @@ test('calls at once are few runs, each of which is found by any of its requests 
   const answers = Promise.all(ids.map(id => create(id)))
   const runs = await runsOf(ids)
   expect(new Set(runs).size).toBeLessThan(calls)
-  const largest = [...Map.groupBy(ids, (_, index) => runs[index] ?? '')].toSorted(([, a], [, b]) => b.length - a.length)
-  const [[runId = '', theirs = []] = []] = largest
+  const [[runId, theirs] = ['', []]] = [...Map.groupBy(ids, (_, index) => runs[index] ?? '')].toSorted(
+    ([, one], [, other]) => other.length - one.length,
+  )
   expect(theirs.length).toBeGreaterThan(1)
 
   for (const id of theirs) {

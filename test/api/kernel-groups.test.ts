@@ -5,29 +5,22 @@ import { Groups, type Asked } from '../../api/kernel/groups.ts'
 
 type Group = readonly Asked<string, string>[]
 
-/** Groups whose work waits; `began` tells what is under way, `end` ends the oldest of it with these answers. */
+/** Groups whose work waits; `began` tells what came under way, `end` ends the oldest of it. */
 const scene = ({ atOnce = 1, size = 100, patienceMs = 3_600_000 } = {}) => {
   const began: string[][] = []
-  const ends: ((then: () => void) => void)[] = []
+  const underWay: { group: Group; over: PromiseWithResolvers<void> }[] = []
   const work = (group: Group): Promise<void> => {
+    const over = Promise.withResolvers<void>()
     began.push(group.map(({ item }) => item))
-    return new Promise((resolve, reject) => {
-      ends.push(then => {
-        try {
-          then()
-          resolve()
-        } catch (error) {
-          reject(error as Error)
-        }
-      })
-      told.push(group)
-    })
+    underWay.push({ group, over })
+    return over.promise
   }
-  const told: Group[] = []
   const groups = new Groups({ atOnce, size, patienceMs, work })
-  const end = async (then: (group: Group) => void = group => group.forEach(one => one.answer(`${one.item}!`))) => {
-    const group = told.shift() ?? []
-    ends.shift()?.(() => then(group))
+  const end = async (fault?: Error, answered: (group: Group) => Group = group => group) => {
+    const { group, over } = underWay.shift() ?? {}
+    for (const one of answered(group ?? [])) one.answer(`${one.item}!`)
+    if (fault) over?.reject(fault)
+    else over?.resolve()
     await after(0)
   }
   return { groups, began, end }
@@ -81,12 +74,9 @@ test('each hears his own answer, early where it is known, and a fault reaches th
   const places = ['a', 'b', 'c'].map(item => groups.ask('one', item).result)
   const heard = Promise.allSettled(places)
   await end()
-  await end(([a]) => {
-    a?.answer('early')
-    throw new Error('The rest failed.')
-  })
+  await end(new Error('The rest failed.'), group => group.slice(0, 1))
   expect(await heard).toEqual([
-    { status: 'fulfilled', value: 'early' },
+    { status: 'fulfilled', value: 'a!' },
     { status: 'rejected', reason: new Error('The rest failed.') },
     { status: 'rejected', reason: new Error('The rest failed.') },
   ])
@@ -99,7 +89,7 @@ test('nobody waits for ever where the work forgets him', async () => {
   const { groups, end } = scene()
   const { result } = groups.ask('one', 'forgotten')
   const heard = expect(result).rejects.toThrow('without an answer')
-  await end(() => {})
+  await end(undefined, () => [])
   await heard
 })
 

@@ -141,10 +141,8 @@ export const issueAndWait = async (
   const mine = requestsTo('ISSUE').filter(({ id }) => claimed.has(id))
   const overtaken = requestsTo('ISSUE').filter(({ id }) => !claimed.has(id))
   for (const request of overtaken) await issuing.em.refresh(request)
-  const waits = [
-    mine.length > 0 ? waitFor(issuing, mine, { runId, seconds }) : [],
-    joinRuns(issuing, [...overtaken, ...requestsTo('JOIN')], seconds),
-  ]
+  const waits = [joinRuns(issuing, [...overtaken, ...requestsTo('JOIN')], seconds)]
+  if (mine.length > 0) waits.push(waitFor(issuing, mine, { runId, seconds }))
   return new Map((await Promise.all(waits)).flat().map(outcome => [outcome.certRequestId, outcome]))
 }
 
