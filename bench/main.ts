@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { measureLatency, type Latency } from './latency.ts'
-import { machine, rawRsaSignaturesPerSecond } from './machine.ts'
+import { cpuSeconds, machine, rawRsaSignaturesPerSecond } from './machine.ts'
 import { measureOrder } from './order.ts'
 import { makeScene, storeRequests } from './scene.ts'
 import { startStack } from './stack.ts'
@@ -24,19 +24,35 @@ const eventLoopDelays = async (url: string): Promise<Record<string, number>> => 
   return Object.fromEntries([...found].map(([, name = '', value]) => [name, Number(value)]))
 }
 
+const rounded = (ms: number): number => Math.round(ms * 10) / 10
+
+/** Processor time of each part in milliseconds, divided by the calls. */
+const cpuByCallOf = (before: Map<string, number>, now: Map<string, number>, calls: number): Record<string, number> =>
+  Object.fromEntries(
+    [...now].map(([part, seconds]) => [part, rounded(((seconds - (before.get(part) ?? 0)) * 1000) / calls)]),
+  )
+
 const run = async () => {
   say('Starting a stack of its own …')
   const stack = await startStack()
   try {
     const { id: principalId } = await stack.demo<{ id: string }>('GET /authenticated-principal/')
     const single = await makeScene(stack, 'EC')
-    const latency: Latency[] = []
+    const latency: (Latency & { cpuMs: number })[] = []
+    const cpuByCall: Record<string, number>[] = []
     for (const { clients, calls } of loads) {
       const ids = await storeRequests(stack.databaseUrl, principalId, { ...single, count: calls })
-      latency.push(await measureLatency(stack.demo, ids, clients))
+      const before = cpuSeconds(stack.parts())
+      const measured = await measureLatency(stack.demo, ids, clients)
+      const parts = cpuByCallOf(before, cpuSeconds(stack.parts()), calls)
+      cpuByCall.push(parts)
+      latency.push({ ...measured, cpuMs: rounded(Object.values(parts).reduce((sum, ms) => sum + ms, 0)) })
     }
-    say('(a) Synchronous create, P-256 keys in PKCS#10, EC CA (milliseconds)')
+    say(
+      '(a) Synchronous create, P-256 keys in PKCS#10, EC CA (milliseconds; cpuMs: processor time a call, then by part)',
+    )
     console.table(latency)
+    console.table(cpuByCall)
 
     const bulk = await makeScene(stack, 'RSA')
     const ids = await storeRequests(stack.databaseUrl, principalId, { ...bulk, count: orderSize })
@@ -54,6 +70,7 @@ const run = async () => {
       date: new Date().toISOString(),
       machine: machine(),
       latency,
+      cpuByCall,
       order,
       opensslSignaturesPerSecond: raw,
       ratio,

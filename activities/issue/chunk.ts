@@ -83,11 +83,31 @@ const issueFew = async (services: Services, run: IssueRun): Promise<ItemOutcome[
   return [...done, ...(await storeIssued(services, run.runId, { issued, failed }))]
 }
 
-/** What can never succeed ends its requests, so that no reconciler begins them anew; all else is for the next attempt. */
+/** Where so many fail and none is issued, it is no matter of single requests: nothing works now. */
+const mostFaults = 3
+
+/** Each alone, so that no request of somebody else fails or waits with the one that made them fail together. */
+const issueApart = async (services: Services, { runId, certRequestIds }: IssueRun): Promise<ItemOutcome[]> => {
+  const outcomes: ItemOutcome[] = []
+  const faults: unknown[] = []
+  for (const id of certRequestIds) {
+    const alone = issueOrEnd(services, { runId, certRequestIds: [id] })
+    await alone.then(one => outcomes.push(...one)).catch((error: unknown) => faults.push(error))
+    if (outcomes.length === 0 && faults.length === mostFaults) break
+  }
+  if (faults.length > 0) throw faults[0]
+  return outcomes
+}
+
+/**
+ * What can never succeed ends its request, so that no reconciler begins it anew; all else is for the next attempt, which
+ * finds what is issued by then.
+ */
 const issueOrEnd = async (services: Services, run: IssueRun): Promise<ItemOutcome[]> => {
   try {
     return await issueFew(services, run)
   } catch (error) {
+    if (run.certRequestIds.length > 1) return issueApart(services, run)
     if (!isFinal(error)) throw error
     const failed = run.certRequestIds.map(id => outcomeOfFailure(id, error))
     return storeIssued(services, run.runId, { issued: [], failed })

@@ -17,6 +17,7 @@ import {
 } from './dtos.ts'
 import { issueAndWait, loadRequests, plan } from './issue.ts'
 import { batchRefusals } from './refusals.ts'
+import { issueTogether } from './together.ts'
 
 export const createCertificate = operation('POST /certificates/cert-requests/:id', {
   summary: 'Issue the certificate of a request and wait for it',
@@ -33,11 +34,10 @@ export const createCertificate = operation('POST /certificates/cert-requests/:id
     'ISSUE_REJECTED',
     'CERTIFICATE_PROVIDER_ERROR',
   ],
-  handle: async ({ target, em, temporal, settings, clock }) => {
+  handle: async ({ target, caller, em, temporal, settings, clock }) => {
     const planned = plan(target)
     const seconds = await settings.integer('issue.wait-seconds')
-    const patience = { runId: issueWorkflowId(target.id), seconds }
-    const outcomes = await issueAndWait({ em, temporal, clock }, [planned], patience)
+    const outcomes = await issueTogether({ em, temporal, clock }, planned, { who: caller.id, seconds })
     return deliverOne(em, planned, { outcomes, now: clock() })
   },
 })

@@ -55,34 +55,24 @@ export interface Issuing {
   readonly clock: () => Date
 }
 
-/** Which new run a call may start, and how long it waits for all that are concerned. */
+/** Which run is waited for, and how long. */
 export interface Patience {
   readonly runId: string
   readonly seconds: number
 }
 
-type Runs = ReadonlyMap<string, readonly CertRequest[]>
-
-/** Claims what nobody issues and starts its run; answers the run of every request that is not delivered at once. */
-const claim = async (
+/** Claims those of the requests that nobody issues and starts their run; answers their ids. */
+export const begin = async (
   { em, temporal, clock }: Issuing,
-  planned: readonly Planned[],
-  newRunId: string,
-): Promise<Runs> => {
-  const requestsTo = (wanted: IssueStep) => planned.filter(({ step }) => step === wanted).map(one => one.request)
-  const fresh = requestsTo('ISSUE')
-  const ids = fresh.map(({ id }) => id)
-  const claimed =
-    ids.length > 0 ? await claimRequests(em, newRunId, { ids, states: ['APPROVED'], now: clock() }) : new Set<string>()
-  const mine = fresh.filter(({ id }) => claimed.has(id))
-  if (mine.length > 0) await temporal.start(issueRun(newRunId, mine))
-  const overtaken = fresh.filter(({ id }) => !claimed.has(id))
-  for (const request of overtaken) await em.refresh(request)
-  const others = [...overtaken, ...requestsTo('JOIN')].filter(({ runId }) => runId && !isOrder(runId))
-  return new Map([
-    ...Map.groupBy(others, request => request.runId ?? ''),
-    ...(mine.length > 0 ? [[newRunId, mine] as const] : []),
-  ])
+  runId: string,
+  requests: readonly CertRequest[],
+): Promise<ReadonlySet<string>> => {
+  const ids = requests.map(({ id }) => id)
+  if (ids.length === 0) return new Set()
+  const claimed = await claimRequests(em, runId, { ids, states: ['APPROVED'], now: clock() })
+  const mine = requests.filter(({ id }) => claimed.has(id))
+  if (mine.length > 0) await temporal.start(issueRun(runId, mine))
+  return claimed
 }
 
 /** Whether a run ended because somebody else had started it: none of ours does (docs/security.md). */
@@ -102,7 +92,7 @@ const endOf = async (temporal: Temporal, runId: string, seconds: number): Promis
  * The outcomes of the run that has these requests. A run frees its requests before it ends: where the records still give
  * it some, it has not begun, or what ended is an earlier run of the same id, which was closing when this one was asked for.
  */
-const outcomesOf = async (
+export const outcomesOf = async (
   { em, temporal }: Issuing,
   { runId, seconds }: Patience,
 ): Promise<ItemOutcome[] | Pending> => {
@@ -115,19 +105,44 @@ const outcomesOf = async (
   return temporal.wait<ItemOutcome[]>(runId, (end - performance.now()) / 1000)
 }
 
-const pending = { apiError: 'ISSUE_PENDING', errorMessage: apiErrors.ISSUE_PENDING.description } as const
+/** What is told of a request whose certificate was not there in time. */
+export const pending = { apiError: 'ISSUE_PENDING', errorMessage: apiErrors.ISSUE_PENDING.description } as const
 
-/** Issues these requests and answers the outcome of each; what is not there in time is ISSUE_PENDING. */
+/** Waits for a run that has these requests; answers the outcome of each. */
+const waitFor = async (
+  issuing: Issuing,
+  requests: readonly CertRequest[],
+  patience: Patience,
+): Promise<ItemOutcome[]> => {
+  const outcomes = await outcomesOf(issuing, patience)
+  return outcomes === PENDING ? requests.map(({ id }) => ({ certRequestId: id, failure: pending })) : outcomes
+}
+
+/** Waits so many seconds for the runs that others have started for these requests; answers the outcome of each. */
+export const joinRuns = async (
+  issuing: Issuing,
+  requests: readonly CertRequest[],
+  seconds: number,
+): Promise<ItemOutcome[]> => {
+  const running = requests.filter(({ runId }) => runId && !isOrder(runId))
+  const runs = Map.groupBy(running, ({ runId }) => runId ?? '')
+  const waits = [...runs].map(([runId, theirs]) => waitFor(issuing, theirs, { runId, seconds }))
+  return (await Promise.all(waits)).flat()
+}
+
+/** Issues a list by a run of its own and answers the outcome of each request; what is not there in time is ISSUE_PENDING. */
 export const issueAndWait = async (
   issuing: Issuing,
   planned: readonly Planned[],
-  { runId: newRunId, seconds }: Patience,
+  { runId, seconds }: Patience,
 ): Promise<ReadonlyMap<string, ItemOutcome>> => {
-  const runs = await claim(issuing, planned, newRunId)
-  const waits = [...runs].map(async ([runId, requests]) => {
-    const outcomes = await outcomesOf(issuing, { runId, seconds })
-    return outcomes === PENDING ? requests.map(({ id }) => ({ certRequestId: id, failure: pending })) : outcomes
-  })
+  const requestsTo = (wanted: IssueStep) => planned.filter(({ step }) => step === wanted).map(one => one.request)
+  const claimed = await begin(issuing, runId, requestsTo('ISSUE'))
+  const mine = requestsTo('ISSUE').filter(({ id }) => claimed.has(id))
+  const overtaken = requestsTo('ISSUE').filter(({ id }) => !claimed.has(id))
+  for (const request of overtaken) await issuing.em.refresh(request)
+  const waits = [joinRuns(issuing, [...overtaken, ...requestsTo('JOIN')], seconds)]
+  if (mine.length > 0) waits.push(waitFor(issuing, mine, { runId, seconds }))
   return new Map((await Promise.all(waits)).flat().map(outcome => [outcome.certRequestId, outcome]))
 }
 
