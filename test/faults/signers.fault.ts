@@ -83,10 +83,11 @@ const killAtStoring = async (policyId: string): Promise<void> => {
 
 /** Kills whoever makes it then, at any moment: as the key is made, as it is stored, or after that. */
 const killSoon = async (policyId: string, chance: () => number): Promise<void> => {
-  const { kill } = pair as Pair
-  const worker = await installation.workerOf(signerWorkflowId(policyId), (pair as Pair).workers())
+  const { kill, workers } = pair as Pair
+  const [first] = workers()
+  const victim = (await installation.workerOf(signerWorkflowId(policyId), workers())) ?? first
+  if (!victim) throw new Error('There is no worker.')
   await pause(chance() * longestDelayMs)
-  const victim = worker ?? ((pair as Pair).workers()[0] as RunningProcess)
   await kill(victim)
   await installation.giveUpAttempts(signerWorkflowId(policyId), victim).catch(() => {})
 }
