@@ -1,5 +1,6 @@
 // Who may have a certificate: the three methods of document 3, decided for PKCSReq and RenewalReq alike.
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Conduct } from './gateway.ts'
 import { notAuthorised } from './outcome.ts'
 import type { PolicyView } from './policies.ts'
 import type { KnownCertificate } from './service-client.ts'
@@ -45,29 +46,42 @@ const byPassword = async (
 export const signerOf = (service: ScepService, signer: Buffer): Promise<KnownCertificate | undefined> =>
   service.byFingerprint(sha256(signer).toString('hex'))
 
-/** Why a certificate does not stand for its end entity in this realm; null when it does. */
-export const troubleOf = (certificate: KnownCertificate | undefined, { realmId }: PolicyView): string | null => {
+const dayMs = 86_400_000
+
+const isWithinGrace = ({ certStatus, validNotAfter }: KnownCertificate, days: number): boolean =>
+  certStatus === 'EXPIRED' && Date.now() - Date.parse(validNotAfter) < days * dayMs
+
+/** Why a certificate does not stand for its end entity in this realm, some days after its end neither; null when it does. */
+export const troubleOf = (
+  certificate: KnownCertificate | undefined,
+  { realmId }: PolicyView,
+  graceDays = 0,
+): string | null => {
   if (!certificate) return 'the signer is no living certificate of the service'
   if (certificate.imported) return 'the signer was imported, not issued'
   if (certificate.realmId !== realmId) return 'the signer is of another realm'
-  if (certificate.certStatus !== 'ACTIVE') return `the signer is ${certificate.certStatus}`
+  if (certificate.certStatus !== 'ACTIVE' && !isWithinGrace(certificate, graceDays))
+    return `the signer is ${certificate.certStatus}`
   return Date.parse(certificate.validNotBefore) > Date.now() ? 'the signer is not valid yet' : null
 }
 
-const byCertificate = async (service: ScepService, { policy, signer }: Brought): Promise<Authorised> => {
+const byCertificate = async (
+  service: ScepService,
+  { policy, signer }: Brought,
+  { renewalGraceDays }: Rules,
+): Promise<Authorised> => {
   const certificate = await signerOf(service, signer)
-  const trouble = troubleOf(certificate, policy)
+  const trouble = troubleOf(certificate, policy, renewalGraceDays)
   if (trouble !== null || !certificate) throw notAuthorised(trouble ?? '')
   return { endEntityId: certificate.endEntityId }
 }
 
+/** The settings that decide who may. */
+export type Rules = Pick<Conduct, 'staticPassword' | 'renewalGraceDays'>
+
 /** Decides for whom a certificate may be issued; Refused with one text for every refusal. */
-export const authorize = (
-  service: ScepService,
-  staticPassword: string | undefined,
-  brought: Brought,
-): Promise<Authorised> | Authorised => {
-  if (staticPassword !== undefined) return byStaticPassword(staticPassword, brought)
-  if (brought.challengePassword === null) return byCertificate(service, brought)
+export const authorize = (service: ScepService, rules: Rules, brought: Brought): Promise<Authorised> | Authorised => {
+  if (rules.staticPassword !== undefined) return byStaticPassword(rules.staticPassword, brought)
+  if (brought.challengePassword === null) return byCertificate(service, brought, rules)
   return byPassword(service, brought, brought.challengePassword)
 }

@@ -49,6 +49,8 @@ export const ScepGatewayConfig = z
     SCEP_MAX_BODY_BYTES: whole(131_072, [1024, 1_048_576]),
     /** `scep.replay-minutes`: so long the same PKCS#10 request of the same signer gets the same certificate again. */
     SCEP_REPLAY_MINUTES: whole(60, [0, 10_080]),
+    /** `scep.renewal-grace-days`: so long after its end a certificate still renews. */
+    SCEP_RENEWAL_GRACE_DAYS: whole(0, [0, 365]),
     /** `scep.rate-limit`: requests a minute of each address (of IPv6: each /64); 0: as many as come. */
     SCEP_RATE_LIMIT: whole(1200, [0, 1_000_000]),
     /** `log.level`. */

@@ -12,6 +12,7 @@ export interface Conduct {
   readonly legacyAlgorithms: boolean
   readonly insecureAlgorithms: boolean
   readonly replayMinutes: number
+  readonly renewalGraceDays: number
 }
 
 /** The service, its policies as they are known, and the settings. */

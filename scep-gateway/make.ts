@@ -26,6 +26,7 @@ export const makeGateway = (config: ScepGatewayConfig, log: Logger): Parts => {
     legacyAlgorithms: config.SCEP_LEGACY_ALGORITHMS,
     insecureAlgorithms: config.SCEP_INSECURE_ALGORITHMS,
     replayMinutes: config.SCEP_REPLAY_MINUTES,
+    renewalGraceDays: config.SCEP_RENEWAL_GRACE_DAYS,
   }
   return {
     gateway: { service, policies: policiesOf(service), config: conduct, log },

@@ -169,6 +169,7 @@ export const answers = {
     endEntityId: z.string(),
     certStatus: z.string(),
     validNotBefore: z.string(),
+    validNotAfter: z.string(),
     imported: z.boolean(),
     metadata: z.object({ createdDate: z.string() }),
   }),

@@ -16,23 +16,35 @@ const columnsOf = <T extends object>(em: EntityManager, entity: EntityClass<T>, 
   return { tableName, columns: members.map(nameOf) }
 }
 
+interface Inserted {
+  readonly rows: Rows
+  readonly members: readonly string[]
+  readonly tail?: string
+}
+
+const insertAtOnce = async <T extends object>(
+  em: EntityManager,
+  entity: EntityClass<T>,
+  { rows, members, tail = '' }: Inserted,
+): Promise<{ id: string }[]> => {
+  const { tableName, columns } = columnsOf(em, entity, members)
+  const list = columns.map(column => `"${column}"`).join(', ')
+  const records = rows.map(row => Object.fromEntries(members.map((member, at) => [columns[at], jsonForm(row[member])])))
+  return em.execute<{ id: string }[]>(
+    `insert into "${tableName}" (${list}) select ${list} from json_populate_recordset(null::"${tableName}", ?::json) ${tail}`,
+    [JSON.stringify(records)],
+  )
+}
+
 const insert = async <T extends object>(
   em: EntityManager,
   entity: EntityClass<T>,
   { rows, tail = '' }: { rows: Rows; tail?: string },
 ): Promise<{ id: string }[]> => {
   const members = Object.keys(rows[0] ?? {})
-  const { tableName, columns } = columnsOf(em, entity, members)
-  const list = columns.map(column => `"${column}"`).join(', ')
   const answers: { id: string }[] = []
   for (let start = 0; start < rows.length; start += atOnce) {
-    const records = rows
-      .slice(start, start + atOnce)
-      .map(row => Object.fromEntries(members.map((member, index) => [columns[index], jsonForm(row[member])])))
-    const answer = await em.execute<{ id: string }[]>(
-      `insert into "${tableName}" (${list}) select ${list} from json_populate_recordset(null::"${tableName}", ?::json) ${tail}`,
-      [JSON.stringify(records)],
-    )
+    const answer = await insertAtOnce(em, entity, { rows: rows.slice(start, start + atOnce), members, tail })
     if (tail) answers.push(...answer)
   }
   return answers
@@ -54,3 +66,10 @@ export const insertNew = async <T extends object>(
   const made = await insert(em, entity, { rows, tail: 'on conflict do nothing returning id' })
   return new Set(made.map(({ id }) => id))
 }
+
+/** Inserts a few rows with these members by one statement, also when there are none. */
+export const insertSome = async <T extends object>(
+  em: EntityManager,
+  entity: EntityClass<T>,
+  some: Omit<Inserted, 'tail'>,
+): Promise<void> => void (await insertAtOnce(em, entity, some))

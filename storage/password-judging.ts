@@ -1,7 +1,7 @@
 // Judging passwords of end entities (contract 12). A try counts when its verdict is written, not when it is made: writing
 // goes one by one for each password, so that of a hundred tries at once no more than the setting allows are heard.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { recordMany } from './audit.ts'
+import { recordEvenly, recordMany } from './audit.ts'
 import { passwordFact, type Pair } from './end-entity-passwords.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
 import { refuseChallenge, type Attempt } from './scep-challenges.ts'
@@ -21,7 +21,10 @@ export const findVerifier = async (
 ): Promise<string | undefined> =>
   (await em.findOne(EndEntityPassword, { endEntityId, policyId }, { fields: ['verifier'] }))?.verifier
 
-/** Records that a verifier fitted, and forgets failures; answers false, and does nothing, when the password is locked. */
+/**
+ * Records that a verifier fitted, and forgets failures; answers false, and does nothing, when the password is locked, or
+ * where none fitted: that costs the same.
+ */
 export const acceptPassword = (em: EntityManager, attempt: Attempt, judged: Judged): Promise<boolean> =>
   em.transactional(async transaction => {
     const { endEntityId, policyId, now } = attempt
@@ -31,20 +34,26 @@ export const acceptPassword = (em: EntityManager, attempt: Attempt, judged: Judg
         where end_entity_id = ? and policy_id = ? and verifier = ? and coalesce(locked_until <= ?, true)
           and exists (select 1 from end_entity e where e.id = end_entity_id and not e.archived)
         returning id`,
-      [now, endEntityId, policyId, judged.verifier, now],
+      [now, endEntityId, policyId, judged.verifier ?? null, now],
     )
-    if (rows.length === 0) return false
+    if (rows.length === 0 || !judged.pair) return false
     await recordMany(transaction, [passwordFact(judged.pair, 'PASSWORD_AUTHENTICATED', 'accepted')], { now })
     return true
   })
 
-/** A password that is there: whose it is, and what judged it. */
+/** Whose password it is, and the verifier that it fits; undefined when it fits none. */
 export interface Judged {
-  readonly pair: Pair
-  readonly verifier: string
+  readonly pair: Pair | null
+  readonly verifier: string | undefined
 }
 
-const count = async (em: EntityManager, attempt: Attempt, rule: LockRule): Promise<boolean | null> => {
+interface Guess {
+  readonly rule: LockRule
+  readonly isGuess: boolean
+}
+
+/** Whether the password is locked by it; null when it was not counted. */
+const count = async (em: EntityManager, attempt: Attempt, { rule, isGuess }: Guess): Promise<boolean | null> => {
   const { endEntityId, policyId, now } = attempt
   const lockMs = rule.lockMinutes * minuteMs
   const since = new Date(now.getTime() - lockMs)
@@ -54,9 +63,9 @@ const count = async (em: EntityManager, attempt: Attempt, rule: LockRule): Promi
         set failures = ${failures},
             failing_since = case when failing_since > ? then failing_since else ?::timestamptz end,
             locked_until = case when ${failures} >= ? then ?::timestamptz end
-      where end_entity_id = ? and policy_id = ? and coalesce(locked_until <= ?, true)
+      where end_entity_id = ? and policy_id = ? and coalesce(locked_until <= ?, true) and ?
       returning locked_until is not null as locked`,
-    [since, since, now, since, rule.maxFailures, new Date(now.getTime() + lockMs), endEntityId, policyId, now],
+    [since, since, now, since, rule.maxFailures, new Date(now.getTime() + lockMs), endEntityId, policyId, now, isGuess],
   )
   return row?.locked ?? null
 }
@@ -64,18 +73,17 @@ const count = async (em: EntityManager, attempt: Attempt, rule: LockRule): Promi
 /**
  * Counts a try that was refused, and locks the password when it was the last one. What is locked, or not there, is not
  * counted and no event: so there are at most as many events as tries are allowed. A challenge that is no longer good is
- * no guess: a device may go on sending it.
+ * no guess: a device may go on sending it. Whatever is refused, the statements are the same.
  */
 export const refusePassword = (
   em: EntityManager,
   { attempt, pair, rule }: { attempt: Attempt; pair: Pair | null; rule: LockRule },
 ): Promise<void> =>
   em.transactional(async transaction => {
-    if (await refuseChallenge(transaction, attempt, pair)) return
-    const locked = await count(transaction, attempt, rule)
-    if (locked === null || !pair) return
+    const { isChallenge, facts } = await refuseChallenge(transaction, attempt, pair)
+    const locked = await count(transaction, attempt, { rule, isGuess: !isChallenge })
     const { now } = attempt
-    const facts = [passwordFact(pair, 'PASSWORD_REJECTED', 'refused')]
-    if (locked) facts.push(passwordFact(pair, 'PASSWORD_LOCKED', `locked for ${rule.lockMinutes} minutes`))
-    await recordMany(transaction, facts, { now })
+    if (locked !== null && pair) facts.push(passwordFact(pair, 'PASSWORD_REJECTED', 'refused'))
+    if (locked && pair) facts.push(passwordFact(pair, 'PASSWORD_LOCKED', `locked for ${rule.lockMinutes} minutes`))
+    await recordEvenly(transaction, facts, now)
   })

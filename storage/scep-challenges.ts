@@ -102,8 +102,18 @@ export const passChallenge = (em: EntityManager, attempt: Attempt, pair: Pair | 
     return true
   })
 
-/** Notes that a challenge was refused, which is an event the first time; answers whether the secret is one at all. */
-export const refuseChallenge = async (em: EntityManager, attempt: Attempt, pair: Pair | null): Promise<boolean> => {
+/** Whether a secret is a challenge at all, and what is to be recorded of its refusal. */
+export interface RefusedChallenge {
+  readonly isChallenge: boolean
+  readonly facts: Fact[]
+}
+
+/** Notes that a challenge was refused, which is an event the first time. */
+export const refuseChallenge = async (
+  em: EntityManager,
+  attempt: Attempt,
+  pair: Pair | null,
+): Promise<RefusedChallenge> => {
   const rows = await em.execute<{ first: boolean }[]>(
     `update scep_challenge c set refused_date = coalesce(c.refused_date, ?)
        from (select hash, refused_date is null as first from scep_challenge where hash = ? for update) as before
@@ -112,6 +122,5 @@ export const refuseChallenge = async (em: EntityManager, attempt: Attempt, pair:
     [attempt.now, ...placeOf(attempt)],
   )
   const facts = pair && rows[0]?.first ? [challengeFact(pair, 'CHALLENGE_REJECTED', 'refused')] : []
-  await recordMany(em, facts, { now: attempt.now })
-  return rows.length > 0
+  return { isChallenge: rows.length > 0, facts }
 }

@@ -156,7 +156,7 @@ export const enrol = async (
   const brought = { policy, signer: message.signer.der, challengePassword, transaction }
   const wish = { policy, reference, request }
   try {
-    const authorised = await authorize(service, config.staticPassword, brought)
+    const authorised = await authorize(service, config, brought)
     return await follow(gateway, await requestFor(gateway, wish, await endEntityOf(gateway, wish, authorised)))
   } catch (error) {
     throw refusedBy(error)

@@ -1,13 +1,13 @@
 // Authenticating an end entity by its password (contract 12): what is refused looks the same, and nobody tries for long.
 import { createHook } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { EndEntityPassword } from '../../storage/rows/end-entity-password.ts'
 import { Policy } from '../../storage/rows/policy.ts'
 import { Setting } from '../../storage/rows/setting.ts'
-import { startApi, type Api } from '../support/api.ts'
+import { startApi, type Api, type Reply } from '../support/api.ts'
 import { makeDevice, passwordRow, passwordsPath, secretOf, type Device } from '../support/end-entity-passwords.ts'
 import { refusalOf } from '../support/issuing.ts'
 import { makeEndEntity, makePolicy } from '../support/records.ts'
@@ -44,6 +44,22 @@ const set = async (settingsKey: string, value: string): Promise<void> => {
   await em.flush()
 }
 
+/** What a call costs: how often a password is hashed, and what the database is asked, without the values. */
+const workOf = async (ask: () => Promise<Reply>) => {
+  let hashed = 0
+  const hook = createHook({ init: (_id, type) => void (hashed += type === 'SCRYPTREQUEST' ? 1 : 0) }).enable()
+  const statements: string[] = []
+  const spy = jest.spyOn(api.deps.orm.config.getLogger(), 'logQuery')
+  spy.mockImplementation(({ query = '' }) => void statements.push(query.replaceAll(/\[(took|rows).*?\]/g, '').trim()))
+  try {
+    const reply = await ask()
+    return { reply, hashed, statements }
+  } finally {
+    spy.mockRestore()
+    hook.disable()
+  }
+}
+
 /** Every way to be refused, each with what is sent. */
 const refusals: Readonly<Record<string, () => Promise<{ password: string; members?: object }>>> = {
   'a wrong password': async () => ({ password: `${password}x` }),
@@ -63,6 +79,20 @@ const refusals: Readonly<Record<string, () => Promise<{ password: string; member
     const other = { endEntityId: device.endEntity.id, policyId: policy.id }
     return { password: (await admin.post(passwordsPath, other)).body.password }
   },
+  'the right password, spelt otherwise': async () => ({ password: password.toLowerCase() }),
+  'a password that is locked, and wrong': async () => {
+    await guess(10)
+    return { password: 'wrong again' }
+  },
+  'an end entity of another realm': async () => {
+    const other = await makeDevice(api)
+    return { password: await other.givePassword(), members: { endEntityId: other.endEntity.id } }
+  },
+  'a challenge that has expired': async () => {
+    const secret = secretOf(await device.newChallenge({ validMinutes: 1 }))
+    clock.ahead = 2 * minute
+    return { password: secret }
+  },
   'a spent challenge': async () => {
     const secret = secretOf(await device.newChallenge())
     expect(await device.passes(secret)).toBe(true)
@@ -71,13 +101,13 @@ const refusals: Readonly<Record<string, () => Promise<{ password: string; member
 }
 
 describe.each(Object.entries(refusals))('%s', (_, prepare) => {
-  test('is refused as all others are, after hashing once', async () => {
+  test('is refused as all others are, after hashing once and asking the database the same', async () => {
+    const usual = await workOf(() => device.authenticate('wrong'))
     const { password: sent, members } = await prepare()
-    let hashed = 0
-    const hook = createHook({ init: (_id, type) => void (hashed += type === 'SCRYPTREQUEST' ? 1 : 0) }).enable()
-    const { status, body } = await device.authenticate(sent, members)
-    hook.disable()
-    expect([status, body, hashed]).toEqual([200, refused, 1])
+    const { reply, hashed, statements } = await workOf(() => device.authenticate(sent, members))
+    expect([reply.status, reply.body, hashed]).toEqual([200, refused, 1])
+    expect(statements).toEqual(usual.statements)
+    expect(statements.length).toBeGreaterThan(10)
   })
 })
 

@@ -24,7 +24,6 @@ import { signDer } from '../../pki/certificate/signed.ts'
 import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { attributeOids } from '../../pki/scep/signed-attributes.ts'
 import { failInfos, nameOf } from '../../pki/scep/vocabulary.ts'
-import { indefinite, longLengths } from '../pki/encodings.ts'
 import { again, craftRequest, withoutAttributes, withSignerInfos, type Crafted } from '../pki/scep-exchange.ts'
 import { certificatesIn, connect, csrOf, lookupContent, newDevice, postMessage } from '../support/scep-device.ts'
 import { startGateway, type TestGateway } from '../support/scep-gateway.ts'
@@ -364,15 +363,4 @@ describe('scep case 30', () => {
       expect(await connection.ask(draft)).toMatchObject({ status: 'SUCCESS', digest, contentCipher: cipher })
     }
   })
-})
-
-test.each([
-  ['of indefinite length in pieces', indefinite],
-  ['of lengths of four octets', longLengths],
-])('scep case 31: BER %s is read', async (_, encode) => {
-  const connection = await connect(gateway.scepUrl, owner.device)
-  const request = await connection.write({ messageType: 'GetCert', content: content() })
-  expect((await connection.send({ ...request, der: encode(request.der) })).status).toBe('SUCCESS')
-  const inside = await connection.write({ messageType: 'GetCert', content: encode(content()) })
-  expect((await connection.send(inside)).status).toBe('SUCCESS')
 })

@@ -15,9 +15,10 @@ import { Workbench } from '../pki/openssl.ts'
 import { giveGrants } from '../support/api.ts'
 import { makeForeignCertificate } from '../support/foreign-certificates.ts'
 import { importPem } from '../support/importing.ts'
-import { certificatesIn, connect, csrOf, enrolled, newDevice, postMessage, rsaKeys } from '../support/scep-device.ts'
+import { certificatesIn, connect, csrOf, enrolled, lookupContent } from '../support/scep-device.ts'
+import { newDevice, postMessage, rsaKeys } from '../support/scep-device.ts'
 import { sealEnvelopedData } from '../../pki/cms/sealing.ts'
-import { makeScepScene, scepClient, startGateway } from '../support/scep-gateway.ts'
+import { makeScepScene, scepClient, startGateway, type TestGateway } from '../support/scep-gateway.ts'
 import {
   enrolAt,
   enrolment,
@@ -96,6 +97,38 @@ test('scep case 15: a policy that wants one active certificate refuses a renewal
   await own.stop()
 })
 
+describe('scep case 15: a renewal that the policy forbids', () => {
+  const forbid: readonly (readonly [string, string, object])[] = [
+    ['keys of the devices', 'badRequest', { allowedKeyPairModes: ['SERVER_GEN'] }],
+    ['their algorithm', 'badAlg', { cryptoRestrictions: { allowedCryptoAlgorithms: ['EC'] } }],
+    ['their size', 'badAlg', { cryptoRestrictions: { allowedCryptoAlgorithms: ['RSA'], allowedRsaKeySizes: [4096] } }],
+    [
+      'their names',
+      'badRequest',
+      { endEntityRules: [{ property: 'COMMON_NAME', requirement: 'REQUIRED', pattern: 'x.*' }] },
+    ],
+  ]
+  test.each(forbid)('%s: %s with a reason of its own, for the old key and a new one', async (_, failInfo, members) => {
+    const scene = await makeScepScene(setting.service)
+    const own = await startGateway(setting.service, scene)
+    try {
+      const owner = await enrolAt(own.scepUrl, scene)
+      const changed = await scene.owner.patch(`/api/v1/policies/${scene.policyId}`, members)
+      expect([changed.status, changed.body.apiError]).toEqual([200, undefined])
+      for (const keys of [owner.keys, fresh]) {
+        const reply = await (await at(owner, own.scepUrl)).ask(await enrolment(owner.name, keys))
+        const [status, info, text] = refusal(reply)
+        expect([status, info]).toEqual(['FAILURE', failInfo])
+        expect(text).not.toBe(unauthorised[2])
+      }
+      expect(await issuedTo(owner)).toBe(1)
+      expect(await setting.service.em().count(CertRequest, { endEntityId: owner.endEntityId })).toBe(1)
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
 const past = (days: number): Date => new Date(Date.now() - days * 86_400_000)
 const revoke = async (certificate: Buffer, reason: string) => {
   const { id } = await rowOf(certificate)
@@ -118,6 +151,46 @@ describe.each(ends)('%s', (_, end) => {
     await end(owner)
     expect(refusal(await renew(owner, fresh, messageType))).toEqual(unauthorised)
     expect(await issuedTo(owner)).toBe(1)
+  })
+})
+
+describe('scep case 16: with days of grace', () => {
+  let gracious: TestGateway
+  beforeAll(async () => {
+    gracious = await startGateway(setting.service, setting.scene, { properties: { 'scep.renewal-grace-days': '2' } })
+  })
+  afterAll(() => gracious.stop())
+  const expired = async (days: number): Promise<Owner> => {
+    const owner = await enrol()
+    await change(owner.certificate, { validNotBefore: past(days + 9), validNotAfter: past(days) })
+    return owner
+  }
+  const renewLate = async (owner: Owner, messageType: 'PKCSReq' | 'RenewalReq' = 'RenewalReq') =>
+    (await at(owner, gracious.scepUrl)).ask(await enrolment(owner.name, fresh, { messageType }))
+
+  test.each(['RenewalReq', 'PKCSReq'] as const)(
+    'a certificate that expired a day ago renews by %s',
+    async messageType => {
+      const owner = await expired(1)
+      const [leaf] = certificatesIn(await renewLate(owner, messageType))
+      expect(parseCertificate(leaf as Buffer).validNotAfter.getTime()).toBeGreaterThan(Date.now())
+      expect(refusal(await renew(owner, fresh, messageType))).toEqual(unauthorised)
+    },
+  )
+
+  test('one that expired before them does not, and neither does one that was revoked before it expired', async () => {
+    const [late, revoked] = [await expired(3), await enrol()]
+    await revoke(revoked.certificate, 'SUPERSEDED')
+    await change(revoked.certificate, { validNotBefore: past(9), validNotAfter: past(1) })
+    for (const owner of [late, revoked]) expect(refusal(await renewLate(owner))).toEqual(unauthorised)
+  })
+
+  test('what is asked beside enrolments needs a certificate that is valid', async () => {
+    const owner = await expired(1)
+    const connection = await at(owner, gracious.scepUrl)
+    const content = lookupContent(owner.certificate)
+    for (const messageType of ['GetCert', 'GetCRL'] as const)
+      expect(refusal(await connection.ask({ messageType, content }))).toEqual(unauthorised)
   })
 })
 

@@ -22,13 +22,13 @@ const directoryClient = { clientId: demoPrincipals.directoryClientId, secret: 't
 const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 
 /** Makes what the processes read, with ports that nobody uses at the moment. */
-const plan = async (folder: string, postgresFolder: string) => {
+const plan = async (folder: string, postgresFolder: string, logLevel: string) => {
   const ports = await Promise.all(
     ['API_PORT', 'TEMPORAL_PORT', 'POSTGRES_PORT', 'API_METRICS_PORT', 'WORKER_METRICS_PORT', 'SCEP_PORT'].map(
       async name => [name, String(await freePort())] as const,
     ),
   )
-  const config = readConfig({ ...Object.fromEntries(ports), LOG_LEVEL: 'info' })
+  const config = readConfig({ ...Object.fromEntries(ports), LOG_LEVEL: logLevel })
   const password = randomBytes(12).toString('hex')
   const postgres = {
     folder: postgresFolder,
@@ -101,20 +101,21 @@ export const callerOf =
     return { status: response.status, body: text ? JSON.parse(text) : null }
   }
 
-/** Where the processes come from, and where PostgreSQL keeps its data, when not in the usual places. */
+/** Where the processes come from, and where PostgreSQL keeps its data, when not in the usual places; how much they log. */
 export interface ProcessesOptions {
   readonly installed?: string
   readonly postgresFolder?: string
+  readonly logLevel?: 'info' | 'trace'
 }
 
 /**
  * Starts PostgreSQL, Temporal, the worker and the API, the last two from this checkout or another installation; `stop()`
  * ends what runs and removes what was written.
  */
-export const startProcesses = async ({ installed, postgresFolder }: ProcessesOptions = {}) => {
+export const startProcesses = async ({ installed, postgresFolder, logLevel = 'info' }: ProcessesOptions = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'certwright-story-'))
   chmodSync(folder, 0o755)
-  const settings = await plan(folder, postgresFolder ?? join(folder, 'postgres'))
+  const settings = await plan(folder, postgresFolder ?? join(folder, 'postgres'), logLevel)
   await createClient(adminClient)
   await createClient({ ...directoryClient, managesClients: true })
   const postgresStarted = startPostgres(settings.postgres)
@@ -147,6 +148,8 @@ export const startProcesses = async ({ installed, postgresFolder }: ProcessesOpt
   })
   return {
     running,
+    /** Where all of them keep their logs, and Temporal its records. */
+    folder,
     orm,
     started,
     call: callerOf(started.addresses.baseUrl),

@@ -1,5 +1,5 @@
 // Every payload of a history, with where it stands.
-import type { Payload } from '@temporalio/common'
+import type { Payload, PayloadCodec } from '@temporalio/common'
 import { EncryptionCodec } from '../../worker/payload-codec.ts'
 import { testPayloadKeys } from '../support/service.ts'
 
@@ -19,13 +19,22 @@ export const payloadsIn = (value: unknown, path = ''): Found[] => {
   return Object.entries(value).flatMap(([name, member]) => payloadsIn(member, `${path}.${name}`))
 }
 
-const codec = new EncryptionCodec(testPayloadKeys)
+/** What opens the payloads of an installation. */
+export const codecOf = (keys: ReadonlyMap<string, Buffer>): PayloadCodec => new EncryptionCodec(keys)
+
+const usual = codecOf(testPayloadKeys)
+
+/** The texts of payloads, in the clear. */
+export const textsOf = (found: readonly Found[], codec: PayloadCodec = usual): Promise<string[]> =>
+  Promise.all(
+    found.map(async ({ payload }) => {
+      const [plain] = await codec.decode([payload])
+      return Buffer.from(plain?.data ?? []).toString('utf8')
+    }),
+  )
 
 /** The text of a payload, in the clear. */
-export const textOf = async ({ payload }: Found): Promise<string> => {
-  const [plain] = await codec.decode([payload])
-  return Buffer.from(plain?.data ?? []).toString('utf8')
-}
+export const textOf = async (found: Found): Promise<string> => (await textsOf([found]))[0] ?? ''
 
 /** Whether a payload is encrypted as it stands. */
 export const isEncrypted = ({ payload }: Found): boolean =>
