@@ -1,5 +1,6 @@
 // The dialect of sscep, which Debian does not have, in messages that openssl makes: the MD5 of a key as transaction id, line
 // breaks in the Base64 of GET, renewals as PKCSReq by the old key, look-ups under a name with a space.
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import { sendRaw } from '../support/raw-http.ts'
@@ -47,6 +48,8 @@ const transactionOf = async (keyFile: string): Promise<string> => {
 
 type Send = (gateway: TestGateway, der: Buffer) => Promise<Buffer>
 
+type Way = Place & { readonly send?: Send }
+
 const byPost: Send = async ({ port, scepUrl }, der) => {
   const head = `POST ${new URL(scepUrl).pathname}?operation=PKIOperation HTTP/1.0\r\nContent-Length: ${der.length}\r\n\r\n`
   const { status, body } = await sendRaw(port, Buffer.concat([Buffer.from(head), der]))
@@ -64,7 +67,8 @@ const byGet: Send = async ({ port, scepUrl }, der) => {
   return body
 }
 
-const ask = async ({ gateway, server }: Place, device: OpensslDevice, message: OpensslMessage, send: Send = byPost) => {
+/** Sends a message to a place, by POST unless another way is said. */
+const ask = async ({ gateway, server, send = byPost }: Way, device: OpensslDevice, message: OpensslMessage) => {
   const { der, nonce } = await program.write(server, device, message)
   const reply = await program.read(await send(gateway, der), server, device)
   expect([reply.transactionId, reply.recipientNonce]).toEqual([message.transactionId, nonce])
@@ -82,9 +86,9 @@ const newcomer = async ({ scene }: Place) => {
 }
 
 /** A device with its certificate, which comes first in the reply. */
-const enrolled = async (place: Place, send?: Send) => {
+const enrolled = async (place: Way) => {
   const { request, ...known } = await newcomer(place)
-  const { status, certificates } = await ask(place, known.device, request, send)
+  const { status, certificates } = await ask(place, known.device, request)
   const [certificate = ''] = certificates
   expect([status, await program.isFor(certificate, place.server, known.device.keyFile)]).toEqual(['0', true])
   return { ...known, request, certificate, holder: await program.holder(known.device.keyFile, certificate) }
@@ -96,16 +100,16 @@ test.each([
   ['POST without a media type', byPost],
   ['GET with %0A after each 64 characters', byGet],
 ])('sscep: enrols by %s', async (_, send) => {
-  const { endEntityId, certificate } = await enrolled(open, send)
+  const { endEntityId, certificate } = await enrolled({ ...open, send })
   expect(await serialsOf(endEntityId)).toEqual([serialOf(certificate)])
 })
 
 test('scep case 14: sscep: renews with a new key as PKCSReq by the old key, which reads the reply', async () => {
-  const { name, endEntityId, certificate, holder } = await enrolled(open, byGet)
+  const { name, endEntityId, certificate, holder } = await enrolled({ ...open, send: byGet })
   const keyFile = await program.key()
   const content = await program.pkcs10(name, keyFile)
   const transactionId = await transactionOf(keyFile)
-  const reply = await ask(open, holder, { type: '19', transactionId, content }, byGet)
+  const reply = await ask({ ...open, send: byGet }, holder, { type: '19', transactionId, content })
   const [renewed = ''] = reply.certificates
   expect([reply.status, await program.isFor(renewed, open.server, keyFile)]).toEqual(['0', true])
   expect(await serialsOf(endEntityId)).toEqual([serialOf(certificate), serialOf(renewed)])
@@ -135,8 +139,11 @@ test('sscep: polls under the same transaction id while people decide', async () 
   expect(await ask(careful, device, request)).toMatchObject({ status: '3', cipher: null })
   expect(await ask(careful, device, poll)).toMatchObject({ status: '3', cipher: null })
   await decide({ service: setting.service, owner: careful.scene.owner }, endEntityId, 'approve')
-  let reply = await ask(careful, device, poll, byGet)
-  for (let tries = 0; reply.status === '3' && tries < 100; tries++) reply = await ask(careful, device, poll, byGet)
+  let reply = await ask({ ...careful, send: byGet }, device, poll)
+  for (let tries = 0; reply.status === '3' && tries < 300; tries++) {
+    await wait(200)
+    reply = await ask({ ...careful, send: byGet }, device, poll)
+  }
   const [certificate = ''] = reply.certificates
   expect([reply.status, await program.isFor(certificate, careful.server, device.keyFile)]).toEqual(['0', true])
   expect(await serialsOf(endEntityId)).toEqual([serialOf(certificate)])
@@ -162,9 +169,9 @@ test('sscep: GetCert and GetCRL under the name "SSCEP transactionId", the same f
     const { certificate, holder } = await enrolled(open)
     const content = await program.issuerAndSerial(holder)
     const lookup = { transactionId: 'SSCEP transactionId', content }
-    const got = await ask(open, holder, { ...lookup, type: '21' }, send)
+    const got = await ask({ ...open, send }, holder, { ...lookup, type: '21' })
     expect([got.status, got.certificates]).toEqual(['0', [certificate]])
-    const list = await ask(open, holder, { ...lookup, type: '22' }, send)
+    const list = await ask({ ...open, send }, holder, { ...lookup, type: '22' })
     expect([list.status, list.certificates, list.crls.length]).toEqual(['0', [], 1])
     const file = await bench.file(list.crls[0] ?? '')
     expect((await openssl('crl', '-in', file, '-CAfile', open.server.chainFile, '-noout')).text).toContain('verify OK')

@@ -10,7 +10,7 @@ export interface OpensslDevice {
   readonly certificateFile: string
 }
 
-/** PEM files of a server, as GetCACert tells them: whom to encrypt to, its CAs, the root; `count` of all. */
+/** PEM files of a server, as GetCACert tells them: whom to encrypt to, the issuing CA, all CAs, the root. */
 export interface OpensslServer {
   readonly signerFile: string
   readonly caFile: string
@@ -144,7 +144,7 @@ export class OpensslScep {
   /** DER IssuerAndSerialNumber of a certificate file: openssl names a signer by it. */
   async issuerAndSerial(device: OpensslDevice): Promise<Buffer> {
     const data = await this.#bench.file('data')
-    const [, signedData] = within((await this.#sign(data, device, {})) as Buffer)
+    const [, signedData] = within(await this.#sign(data, device, {}))
     const [info] = within(within(within(signedData as Buffer)[0] as Buffer).at(-1) as Buffer)
     return within(info as Buffer)[1] as Buffer
   }
