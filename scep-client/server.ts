@@ -4,6 +4,9 @@ import { createHash, X509Certificate } from 'node:crypto'
 import { type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import { readBag } from '../pki/cms/degenerate.ts'
+import { type Manner, mannerOf } from './capabilities.ts'
+
+class ServerRefusal extends Error {}
 
 const timeoutMs = 60_000
 const mostOctets = 16_777_216
@@ -21,8 +24,13 @@ const responseTo = (url: URL, { method, body }: Call): Promise<IncomingMessage> 
     asked.end(body)
   })
 
-/** The body of an answer with status 200. */
-const exchange = async (url: URL, call: Call): Promise<Buffer> => {
+/** An answer with status 200: its media type without parameters, and its body. */
+interface Answer {
+  readonly type: string
+  readonly body: Buffer
+}
+
+const exchange = async (url: URL, call: Call): Promise<Answer> => {
   const response = await responseTo(url, call)
   const chunks: Buffer[] = []
   let octets = 0
@@ -31,12 +39,27 @@ const exchange = async (url: URL, call: Call): Promise<Buffer> => {
     if (octets > mostOctets) throw new Error(`${url.pathname} answered too much`)
     chunks.push(chunk)
   }
-  const answer = Buffer.concat(chunks)
-  if (response.statusCode === 200) return answer
-  throw new Error(`The server answered ${response.statusCode}: ${answer.toString('utf8', 0, 500).trim()}`)
+  const body = Buffer.concat(chunks)
+  const [type = ''] = (response.headers['content-type'] ?? '').split(';')
+  if (response.statusCode === 200) return { type: type.trim().toLowerCase(), body }
+  throw new ServerRefusal(`The server answered ${response.statusCode}: ${body.toString('utf8', 0, 500).trim()}`)
 }
 
 const fingerprintOf = (der: Buffer): string => createHash('sha256').update(der).digest('hex')
+
+/** GetCACert answers one certificate as it is, more of them in a bag (RFC 8894 4.2.1). */
+const certificatesIn = ({ type, body }: Answer): readonly Buffer[] =>
+  type === 'application/x-x509-ca-cert' ? [body] : readBag(body).certificates
+
+// Servers older than GetCACaps answer an error.
+const capabilities = async (get: (query: string) => Promise<Answer>): Promise<string> => {
+  try {
+    return (await get('operation=GetCACaps')).body.toString('latin1')
+  } catch (error) {
+    if (error instanceof ServerRefusal) return ''
+    throw error
+  }
+}
 
 /** The certificates up to the CA that is known, each signed by the next; throws when the CA is not among them. */
 const believed = (certificates: readonly Buffer[], fingerprint: string): readonly Buffer[] => {
@@ -49,20 +72,28 @@ const believed = (certificates: readonly Buffer[], fingerprint: string): readonl
   return certificates.slice(0, known + 1)
 }
 
-/** A SCEP server: whom messages are encrypted to, its CA, and how it answers messages. */
+/** A SCEP server: whom messages are encrypted to, its CA, how it is spoken to, and how it answers messages. */
 export interface ScepServer {
   readonly signer: Buffer
   readonly ca: Buffer
+  readonly manner: Manner
   readonly ask: (message: Buffer) => Promise<Buffer>
 }
 
 /** Reads the certificates of a server and believes those that the known CA stands for. */
 export const meetServer = async (address: string, fingerprint: string): Promise<ScepServer> => {
   const at = (query: string): URL => new URL(`?${query}`, address)
-  const bag = readBag(await exchange(at('operation=GetCACert&message=ca'), { method: 'GET' }))
-  const path = believed(bag.certificates, fingerprint)
+  const get = (query: string): Promise<Answer> => exchange(at(query), { method: 'GET' })
+  const path = believed(certificatesIn(await get('operation=GetCACert&message=ca')), fingerprint)
+  const manner = mannerOf(await capabilities(get))
   const [signer] = path
   const ca = path.at(-1)
   if (!signer || !ca) throw new Error('The server has no certificates.')
-  return { signer, ca, ask: body => exchange(at('operation=PKIOperation'), { method: 'POST', body }) }
+  const ask = async (message: Buffer): Promise<Buffer> => {
+    const asked = manner.posts
+      ? exchange(at('operation=PKIOperation'), { method: 'POST', body: message })
+      : get(`operation=PKIOperation&message=${encodeURIComponent(message.toString('base64'))}`)
+    return (await asked).body
+  }
+  return { signer, ca, manner, ask }
 }

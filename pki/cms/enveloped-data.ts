@@ -2,9 +2,16 @@
 import { longestMessage, readWholeBer } from '../asn1/ber.ts'
 import { DerError, type DerValue, expectTag, readOctetString, readSequence, readSet } from '../asn1/der-reader.ts'
 import { tags } from '../asn1/der.ts'
-import { type AlgorithmRules, type ContentCipher, getContentCipher, readAlgorithm } from './algorithms.ts'
+import {
+  type AlgorithmRules,
+  type ContentCipher,
+  getContentCipher,
+  readAlgorithm,
+  refuseAlgorithm,
+} from './algorithms.ts'
 import { readingCms } from './cms-error.ts'
 import { contentTypes, readContentInfo } from './content-info.ts'
+import { isKnownTransport } from './key-transport.ts'
 import { hasSerial, isNamedBy, type Party, type PartyId, readParty, readPartyId } from './parties.ts'
 
 /** A KeyTransRecipientInfo: who opens it, with the AlgorithmIdentifier and the octets of the encrypted key. */
@@ -50,6 +57,13 @@ const readRecipients = (value: DerValue | undefined): Recipient[] => {
   return all.filter(({ tag }) => tag === tags.sequence).map(readRecipient)
 }
 
+// Everybody can see it: no key needs to be tried.
+const checkTransports = (recipients: readonly Recipient[]): void => {
+  const [first] = recipients
+  if (first && !recipients.some(({ transport }) => isKnownTransport(transport)))
+    refuseAlgorithm(readAlgorithm(first.transport).dotted)
+}
+
 const readMembers = (value: DerValue, rules: AlgorithmRules): EnvelopedData => {
   const [version, ...members] = readContentInfo(value, contentTypes.envelopedData)
   expectTag(version, tags.integer)
@@ -59,6 +73,7 @@ const readMembers = (value: DerValue, rules: AlgorithmRules): EnvelopedData => {
   const encryptedContent = readEncryptedContent(encrypted)
   const readable = readRecipients(recipients)
   const cipher = getContentCipher(dotted, rules)
+  checkTransports(readable)
   return { recipients: readable, cipher, iv: readIv(parameters, cipher), encryptedContent }
 }
 
@@ -69,7 +84,7 @@ export interface EnvelopeRules extends AlgorithmRules {
 
 /**
  * Reads a ContentInfo with EnvelopedData, DER or BER (RFC 5652 6.1). CmsError MALFORMED when unreadable, ALGORITHM for a
- * content cipher that is not supported, such as DES where it is not allowed.
+ * content cipher that is not supported, such as DES where it is not allowed, and where no key comes by a known transport.
  */
 export const readEnvelopedData = (
   bytes: Buffer,

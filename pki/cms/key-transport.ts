@@ -22,6 +22,7 @@ import {
   readAlgorithm,
   refuseAlgorithm,
 } from './algorithms.ts'
+import { CmsError } from './cms-error.ts'
 
 /** How a key is transported: PKCS1, or OAEP with the digest, which is that of its mask as well. */
 export type KeyTransport = 'PKCS1' | { readonly oaep: DigestName }
@@ -68,6 +69,15 @@ const readTransport = (identifier: DerValue): RsaOptions => {
   const { dotted, parameters } = readAlgorithm(identifier)
   if (dotted === keyOids.rsaEncryption) return { padding: constants.RSA_PKCS1_PADDING }
   return dotted === oaepOid ? readOaep(parameters) : refuseAlgorithm(dotted)
+}
+
+/** Whether a transport is known, as far as its AlgorithmIdentifier can be read at all. */
+export const isKnownTransport = (identifier: DerValue): boolean => {
+  try {
+    return readTransport(identifier).padding > 0
+  } catch (error) {
+    return !(error instanceof CmsError)
+  }
 }
 
 const secrets = new WeakMap<KeyObject, Buffer>()

@@ -1,7 +1,7 @@
 // CertRep read (RFC 8894 3.3.2) by the client that sent the request.
 import { readWholeBer } from '../asn1/ber.ts'
 import { DerError, readOctetString } from '../asn1/der-reader.ts'
-import type { ContentCipherName, DigestName } from '../cms/algorithms.ts'
+import type { AlgorithmRules, ContentCipherName, Digest } from '../cms/algorithms.ts'
 import { CmsError, readingCms } from '../cms/cms-error.ts'
 import { type Bag, longestBag, readBag } from '../cms/degenerate.ts'
 import { openEnvelopedData } from '../cms/opening.ts'
@@ -18,14 +18,14 @@ export interface CertRep {
   /** Null without FAILURE, and for a reason that is unknown. */
   readonly failInfo: FailInfo | null
   readonly failInfoText: string | null
-  readonly digest: DigestName
+  readonly digest: Digest['name']
   /** With SUCCESS: the certificates or the CRL, and the cipher that they came by. */
   readonly bag: Bag | null
   readonly contentCipher: ContentCipherName | null
 }
 
 /** What a reply must fit: the request, who sent it, and the DER certificates that may sign (GetCACert). */
-export interface Expected {
+export interface Expected extends AlgorithmRules {
   readonly request: SentRequest
   readonly client: ScepClient
   readonly signers: readonly Buffer[]
@@ -53,18 +53,19 @@ const getStatus = (info: SignerInfo): PkiStatus => {
   return status
 }
 
-const openBag = (content: Buffer, client: ScepClient) => {
-  const opened = openEnvelopedData(content, [client], { most: longestReply })
+const openBag = (content: Buffer, client: ScepClient, rules: AlgorithmRules) => {
+  const opened = openEnvelopedData(content, [client], { most: longestReply, ...rules })
   return { bag: readBag(opened.content), contentCipher: opened.contentCipher }
 }
 
 const noBag = { bag: null, contentCipher: null }
 
-const readReply = (bytes: Buffer, { request, client, signers }: Expected): CertRep => {
+const readReply = (bytes: Buffer, { request, client, signers, insecureAlgorithms = false }: Expected): CertRep => {
+  const rules = { insecureAlgorithms }
   const { content, signerInfos } = readWholeBer(bytes, readSignedData, longestReply)
   // RFC 8894 3.3.2.2 leaves the content of FAILURE and PENDING out.
   const octets = content ?? Buffer.alloc(0)
-  const { digest } = verifySignedData({ content: octets, certificates: signers, crls: [], signerInfos })
+  const { digest } = verifySignedData({ content: octets, certificates: signers, crls: [], signerInfos }, rules)
   const [info] = signerInfos
   if (!info) throw new CmsError('SIGNATURE', 'There is no signature')
   mustBelong(info, request)
@@ -73,13 +74,14 @@ const readReply = (bytes: Buffer, { request, client, signers }: Expected): CertR
     status,
     failInfo: status === 'FAILURE' ? nameOf(failInfos, findOnlyText(info, attributeOids.failInfo) ?? '') : null,
     failInfoText: findOnlyText(info, attributeOids.failInfoText),
-    digest: digest.answer,
-    ...(status === 'SUCCESS' ? openBag(octets, client) : noBag),
+    digest: digest.name,
+    ...(status === 'SUCCESS' ? openBag(octets, client, rules) : noBag),
   }
 }
 
 /**
  * Reads a CertRep, DER or BER, at most 16 MiB. Throws nothing but CmsError: SIGNATURE when none of the signers signed it,
- * MALFORMED when it is unreadable or to another request, ALGORITHM and DECRYPTION as openEnvelopedData.
+ * MALFORMED when it is unreadable or to another request, ALGORITHM and DECRYPTION as openEnvelopedData. DES and MD5 are
+ * read where `insecureAlgorithms` is said.
  */
 export const readCertRep = (bytes: Buffer, expected: Expected): CertRep => readingCms(() => readReply(bytes, expected))

@@ -30,8 +30,9 @@ export const getCaCaps = ({ config }: Gateway): Answer => {
 }
 
 /**
- * The whole chain with any message, and where a signer of its own stands before the CA: strongSwan asks without a message and
- * does nothing without a root. Where that is switched off, the certificates that a device cannot do without: the CA's, or
+ * The whole chain with any message, and where a signer of its own stands before the CA: a device cannot do without the signer,
+ * which document 3 does not speak of and RFC 8894 4.2.1.2 sends with its CAs; strongSwan asks without a message and does
+ * nothing without a root. Where that is switched off, the certificates that a device cannot do without: the CA's, or
  * signer and CA. A CA that signs itself is answered alone when there is no message.
  */
 export const getCaCert = ({ config }: Gateway, { signerMode, signer, chain }: PolicyView, message: string): Answer => {

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { encodePem } from '../../pki/pem.ts'
-import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { caCertificates } from '../support/scep-device.ts'
 import { describeWith, DeviceDirectory, startBus } from '../support/scep-programs.ts'
 import { makeScepScene, startGateway, type TestGateway } from '../support/scep-gateway.ts'
+import { decide as decideOn, serialsIssuedTo } from '../support/scep-setting.ts'
+import { storyOf, transactionsIn } from '../support/scep-story.ts'
 import { type Scene, type Service, startService } from '../support/service.ts'
 
 interface Place {
@@ -20,7 +21,8 @@ interface Place {
 let service: Service
 let open: Place
 let careful: Place
-let insecure: TestGateway
+let insecure: Place
+let carefulInsecure: Place
 let directory: DeviceDirectory
 
 const placeOf = async (members: Record<string, unknown> = {}): Promise<Place> => {
@@ -28,16 +30,22 @@ const placeOf = async (members: Record<string, unknown> = {}): Promise<Place> =>
   return { scene, gateway: await startGateway(service, scene) }
 }
 
+/** The same policy before a gateway that takes DES. */
+const insecurely = async ({ scene }: Place): Promise<Place> => {
+  return { scene, gateway: await startGateway(service, scene, { properties: { 'scep.insecure-algorithms': 'true' } }) }
+}
+
 beforeAll(async () => {
   service = await startService()
   open = await placeOf()
   careful = await placeOf({ requiresManualApproval: true, requesterMayApprove: true })
-  insecure = await startGateway(service, open.scene, { properties: { 'scep.insecure-algorithms': 'true' } })
+  insecure = await insecurely(open)
+  carefulInsecure = await insecurely(careful)
 })
 beforeEach(() => void (directory = new DeviceDirectory()))
 afterEach(() => directory.clear())
 afterAll(async () => {
-  await Promise.all([open.gateway, careful.gateway, insecure].map(gateway => gateway.stop()))
+  await Promise.all([open, careful, insecure, carefulInsecure].map(({ gateway }) => gateway.stop()))
   await service.stop()
 })
 
@@ -54,27 +62,26 @@ const known = async ({ scene }: Place) => {
 const certificateIn = async (file: string): Promise<X509Certificate> =>
   new X509Certificate(await readFile(join(await directory.path, file)))
 
-/** The certificates of an end entity, oldest first, as the service has them. */
-const issuedTo = async (endEntityId: string): Promise<X509Certificate[]> => {
-  const rows = await service.em().find(Certificate, { endEntityId }, { orderBy: { createdDate: 'asc' } })
-  return rows.map(({ der }) => new X509Certificate(der))
-}
-
 const serialsOf = (certificates: readonly X509Certificate[]): string[] =>
   certificates.map(({ serialNumber }) => serialNumber)
 
-/** Approves or declines the one request of an end entity as soon as it is there. */
-const decide = async (endEntityId: string, verb: 'approve' | 'decline'): Promise<void> => {
-  for (let tries = 0; tries < 300; tries++) {
-    const [request] = await service.em().find(CertRequest, { endEntityId })
-    if (request) {
-      const { status } = await careful.scene.owner.patch(`/api/v1/cert-requests/${request.id}/${verb}`, {})
-      return expect(status).toBe(200)
-    }
-    await wait(100)
-  }
-  throw new Error('The device has asked for nothing.')
+/** The serial numbers of an end entity's certificates, oldest first. */
+const issuedTo = (endEntityId: string): Promise<string[]> => serialsIssuedTo(service, endEntityId)
+
+const decide = (endEntityId: string, verb: 'approve' | 'decline'): Promise<void> =>
+  decideOn({ service, owner: careful.scene.owner }, endEntityId, verb)
+
+/** What an operator finds by the last transaction of a gateway: how it began and ended, one request, and its runs. */
+const mustBeFound = async (place: Place, told: readonly [string, string], runs: readonly string[]): Promise<void> => {
+  const transactionId = transactionsIn(place.gateway).at(-1) ?? ''
+  const story = await storyOf(service, { ...place, runs: runs.length }, transactionId)
+  expect(story).toEqual({ told, runs, certRequestId: expect.any(String), requests: [story.certRequestId] })
 }
+const issuedAtOnce = ['COMPLETED: issue 1 request of policy <policy>']
+const decidedAndIssued = [
+  'COMPLETED: decide on 1 request of policy <policy>',
+  'COMPLETED: order 1 request of policy <policy>',
+]
 
 describeWith({ programs: ['scepclient'], from: 'scep' }, () => {
   // It would encrypt to every certificate of GetCACert, those with EC keys too, if it were not told to which.
@@ -90,24 +97,34 @@ describeWith({ programs: ['scepclient'], from: 'scep' }, () => {
 
   test('enrols and renews by DES where that is switched on', async () => {
     const { name, endEntityId, challenge } = await known(open)
-    const enrolled = await scepclient(insecure.scepUrl, name, '-challenge', challenge)
+    const enrolled = await scepclient(insecure.gateway.scepUrl, name, '-challenge', challenge)
     expect(enrolled).toMatchObject({ code: 0, text: expect.stringContaining('pkiStatus=SUCCESS') })
     const first = await certificateIn('device.pem')
     expect(first.subject.split('\n').toSorted()).toEqual([`CN=${name}`, 'C=DE', 'O=Example', 'OU=Lab'].toSorted())
+    await mustBeFound(insecure, ['PKCSReq SUCCESS', 'PKCSReq SUCCESS'], issuedAtOnce)
     // It sends the request file that it finds, with the challenge of the enrolment.
     await rm(join(await directory.path, 'csr.pem'))
-    const renewed = await scepclient(insecure.scepUrl, name)
+    const renewed = await scepclient(insecure.gateway.scepUrl, name)
     expect(renewed).toMatchObject({ code: 0, text: expect.stringContaining('pkiStatus=SUCCESS') })
     const second = await certificateIn('device.pem')
-    expect(serialsOf(await issuedTo(endEntityId))).toEqual(serialsOf([first, second]))
-    const log = insecure.logged()
+    expect(await issuedTo(endEntityId)).toEqual(serialsOf([first, second]))
+    const log = insecure.gateway.logged()
     expect(log).toMatch(/"messageType":"PKCSReq".*"cipher":"DES-CBC".*"outcome":"SUCCESS"/)
     expect(log).toMatch(/"messageType":"RenewalReq".*"cipher":"DES-CBC".*"outcome":"SUCCESS"/)
   })
 
+  test('waits for the approval, asking the same again after half a minute', async () => {
+    const { name, endEntityId, challenge } = await known(careful)
+    const asked = scepclient(carefulInsecure.gateway.scepUrl, name, '-challenge', challenge)
+    await decide(endEntityId, 'approve')
+    expect(await asked).toMatchObject({ code: 0, text: expect.stringMatching(/pkiStatus=PENDING.*pkiStatus=SUCCESS/s) })
+    expect(serialsOf([await certificateIn('device.pem')])).toEqual(await issuedTo(endEntityId))
+    await mustBeFound(carefulInsecure, ['PKCSReq PENDING', 'PKCSReq SUCCESS'], decidedAndIssued)
+  })
+
   test('is told badRequest with a wrong password', async () => {
     const { name, endEntityId, challenge } = await known(open)
-    const { code, text } = await scepclient(insecure.scepUrl, name, '-challenge', `${challenge}x`)
+    const { code, text } = await scepclient(insecure.gateway.scepUrl, name, '-challenge', `${challenge}x`)
     expect([code, text]).toEqual([1, expect.stringContaining('request failed, failInfo: badRequest (2)')])
     expect(await issuedTo(endEntityId)).toEqual([])
   })
@@ -174,8 +191,9 @@ describeWith({ programs: ['pki'], from: 'strongswan-pki' }, () => {
     expect(renewed).toMatchObject({ code: 0, text: expect.stringContaining('Issued certificate is trusted') })
     const [first, second] = [enrolled.certificate, renewed.certificate] as [X509Certificate, X509Certificate]
     expect(second.publicKey.equals(first.publicKey)).toBe(false)
-    expect(serialsOf(await issuedTo(endEntityId))).toEqual(serialsOf([first, second]))
+    expect(await issuedTo(endEntityId)).toEqual(serialsOf([first, second]))
     expect(open.gateway.logged()).toMatch(/"messageType":"RenewalReq".*"cipher":"AES-128-CBC".*"outcome":"SUCCESS"/)
+    await mustBeFound(open, ['RenewalReq SUCCESS', 'RenewalReq SUCCESS'], issuedAtOnce)
   })
 
   test.each([
@@ -193,6 +211,18 @@ describeWith({ programs: ['pki'], from: 'strongswan-pki' }, () => {
     expect(open.gateway.logged()).toMatch(logged)
   })
 
+  // Why GetCACert without a message holds the root in mode RA.
+  test('takes no CA certificates without a root', async () => {
+    const properties = { 'scep.getcacert.include.cachain.onmessage': 'false' }
+    const withoutRoot = await startGateway(service, open.scene, { properties })
+    try {
+      expect(await scepca({ scene: open.scene, gateway: withoutRoot })).toMatchObject({ code: 1 })
+      await expect(certificateIn('ra.pem')).rejects.toThrow('ENOENT')
+    } finally {
+      await withoutRoot.stop()
+    }
+  })
+
   test('waits for the approval, polling', async () => {
     const { name, endEntityId, challenge } = await known(careful)
     await scepca(careful)
@@ -200,8 +230,8 @@ describeWith({ programs: ['pki'], from: 'strongswan-pki' }, () => {
     const asked = scep(careful, name, { key: 'key.pem', more })
     await decide(endEntityId, 'approve')
     const { code, certificate } = await asked
-    expect([code, certificate?.serialNumber]).toEqual([0, ...serialsOf(await issuedTo(endEntityId))])
-    expect(careful.gateway.logged()).toMatch(/"messageType":"CertPoll".*"outcome":"SUCCESS"/)
+    expect([code, certificate?.serialNumber]).toEqual([0, ...(await issuedTo(endEntityId))])
+    await mustBeFound(careful, ['PKCSReq PENDING', 'CertPoll SUCCESS'], decidedAndIssued)
   })
 
   test('is told when the request is declined', async () => {
@@ -274,7 +304,8 @@ describeWith({ programs: [scepSubmit, 'getcert', 'dbus-daemon'], from: 'certmong
     expect(rekeyed).toMatchObject({ code: 0, text: expect.stringContaining('MONITORING') })
     const second = await certificateIn('device.pem')
     expect(second.publicKey.equals(first.publicKey)).toBe(false)
-    expect(serialsOf(await issuedTo(endEntityId))).toEqual(serialsOf([first, second]))
+    expect(await issuedTo(endEntityId)).toEqual(serialsOf([first, second]))
+    await mustBeFound(open, ['PKCSReq SUCCESS', 'PKCSReq SUCCESS'], issuedAtOnce)
   })
 
   test('is rejected with a wrong password, not left without an answer', async () => {
@@ -300,7 +331,8 @@ describeWith({ programs: [scepSubmit, 'getcert', 'dbus-daemon'], from: 'certmong
       await wait(500)
     }
     expect(await told()).toContain('status: MONITORING')
-    expect(serialsOf(await issuedTo(endEntityId))).toEqual(serialsOf([await certificateIn('device.pem')]))
+    expect(await issuedTo(endEntityId)).toEqual(serialsOf([await certificateIn('device.pem')]))
     expect(await service.em().count(CertRequest, { endEntityId })).toBe(1)
+    await mustBeFound(careful, ['PKCSReq PENDING', 'PKCSReq SUCCESS'], decidedAndIssued)
   })
 })

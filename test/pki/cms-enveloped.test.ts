@@ -272,6 +272,8 @@ test.each([
   ['OAEP with an unknown mask', oaepWith(context(0, sha256), context(1, sequence(oid('1.2.3'), sha256)))],
   ['OAEP with an unknown label', oaepWith(context(0, sha256), mgf1(sha256), context(2, sequence(oid('1.2.3'))))],
 ])('key transport by %s is refused', (_, transport) => {
+  // Everybody who reads it can see that, without a key.
+  expect(faultOf(() => readEnvelopedData(craft({ transport })))).toMatch(/^ALGORITHM/)
   expect(faultOf(() => openEnvelopedData(craft({ transport }), [server]))).toMatch(/^ALGORITHM/)
 })
 

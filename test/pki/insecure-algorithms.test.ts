@@ -13,6 +13,8 @@ import { sealEnvelopedData } from '../../pki/cms/sealing.ts'
 import { verifySignedData } from '../../pki/cms/signature.ts'
 import { readSignedData, type SignedData } from '../../pki/cms/signed-data.ts'
 import { prepareSuccess } from '../../pki/scep/cert-rep.ts'
+import { writeScepRequest } from '../../pki/scep/client.ts'
+import { readCertRep } from '../../pki/scep/reply.ts'
 import { readScepRequest } from '../../pki/scep/request.ts'
 import { readRequestContent } from '../../pki/scep/request-content.ts'
 import { byMd5 } from './scep-md5.ts'
@@ -136,4 +138,24 @@ test('scep case 29: a request by MD5 and DES is read where they are allowed, and
     content: bag,
     contentCipher: 'DES-CBC',
   })
+})
+
+test('a reply by DES is read by a client that allows it, and by no other', async () => {
+  const draft = {
+    messageType: 'PKCSReq',
+    transactionId: 'old',
+    content: await makePkcs10('id:one'),
+    recipients: [server.certificate],
+  } as const
+  const sent = await writeScepRequest(draft, device, { cipher: 'DES-CBC', digest: 'SHA-1' })
+  const bag = certificatesOnly([device.certificate])
+  const answered = await reply(prepareSuccess(readScepRequest(sent.der, allowed), bag), server)
+  const expected = { request: sent, client: device, signers: [server.certificate] }
+  expect(readCertRep(answered, { ...expected, ...allowed })).toMatchObject({
+    status: 'SUCCESS',
+    digest: 'SHA-1',
+    contentCipher: 'DES-CBC',
+    bag: { certificates: [device.certificate] },
+  })
+  expect(outcomeOf(() => readCertRep(answered, expected))).toBe('ALGORITHM: The algorithm DES-CBC is not supported')
 })

@@ -1,7 +1,7 @@
 // The SCEP client before a real gateway and before an impostor: enrols, renews, waits, and believes no other CA.
-import { createHash } from 'node:crypto'
+import { createHash, X509Certificate } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer, request as httpRequest, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
@@ -14,7 +14,7 @@ import { listening } from '../../scep-gateway/server.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { until } from '../support/issuing.ts'
 import { caCertificates, rsaKeys, selfSigned } from '../support/scep-device.ts'
-import { makeScepScene, startGateway, type TestGateway } from '../support/scep-gateway.ts'
+import { makeScepScene, rsaProvider, startGateway, type TestGateway } from '../support/scep-gateway.ts'
 import { startService, type Scene, type Service } from '../support/service.ts'
 
 const commonName = 'client.example.org'
@@ -80,10 +80,13 @@ test('it polls while people decide', async () => {
     SCEP_CA_FINGERPRINT: fingerprint(issuing as Buffer),
     SCEP_CHALLENGE: await challenge(careful, id),
   })
-  const request = await until('the request waits', () => service.em().findOne(CertRequest, { endEntityId: id }))
-  expect((await careful.owner.patch(`/api/v1/cert-requests/${request.id}/approve`, {})).status).toBe(200)
-  expect(parseCertificate((await ended)[0] as Buffer).subjectDn).toBe(`CN=${commonName}`)
-  await own.stop()
+  try {
+    const request = await until('the request waits', () => service.em().findOne(CertRequest, { endEntityId: id }))
+    expect((await careful.owner.patch(`/api/v1/cert-requests/${request.id}/approve`, {})).status).toBe(200)
+    expect(parseCertificate((await ended)[0] as Buffer).subjectDn).toBe(`CN=${commonName}`)
+  } finally {
+    await own.stop()
+  }
 })
 
 test('a refusal is told with its reason, and nothing is kept', async () => {
@@ -91,6 +94,72 @@ test('a refusal is told with its reason, and nothing is kept', async () => {
   await expect(run({ SCEP_CHALLENGE: wrong })).rejects.toThrow('badRequest: The request is not authorised.')
   await expect(run({})).rejects.toThrow('nothing to renew')
   expect(existsSync(join(folder, 'device.key'))).toBe(false)
+})
+
+/** The gateway, as it would be if it said this of its capabilities; null: if it knew no GetCACaps. */
+const saying = async (capabilities: string | null) => {
+  const server = createServer((request, response) => {
+    const { method = 'GET', url = '' } = request
+    if (url.includes('operation=GetCACaps')) {
+      response.statusCode = capabilities === null ? 404 : 200
+      return void response.end(capabilities ?? '')
+    }
+    const onward = httpRequest({ port: gateway.port, host: '127.0.0.1', method, path: url }, answer => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    return void request.pipe(onward)
+  })
+  const port = await listening(server, 0, '127.0.0.1')
+  const { pathname } = new URL(gateway.scepUrl)
+  return { url: `http://127.0.0.1:${port}${pathname}`, stop: () => server.closeAllConnections() ?? server.close() }
+}
+
+test.each([
+  ['nothing', null, 'POST', 'AES-128-CBC', 'SHA-256', 'PKCSReq'],
+  ['DES3', 'DES3\n', 'GET', 'DES-EDE3-CBC', 'SHA-1', 'PKCSReq'],
+  ['AES and SHA-512 alone', 'AES\r\nSHA-512\r\nRenewal', 'GET', 'AES-128-CBC', 'SHA-512', 'RenewalReq'],
+  ['SCEPStandard', 'SCEPStandard\nRenewal\n', 'POST', 'AES-128-CBC', 'SHA-256', 'RenewalReq'],
+])('a server that says %s is spoken to as it can', async (_, capabilities, ...manner) => {
+  const { url, stop } = await saying(capabilities)
+  try {
+    await run({ SCEP_URL: url, SCEP_CHALLENGE: await challenge() })
+    const before = gateway.logged().length
+    await run({ SCEP_URL: url })
+    const lines = gateway
+      .logged()
+      .slice(before)
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    const { method, cipher, digest, messageType, outcome } = lines.find(line => line.messageType)
+    expect([outcome, method, cipher, digest, messageType]).toEqual(['SUCCESS', ...manner])
+  } finally {
+    stop()
+  }
+})
+
+test('a CA that signs itself is answered as it is, without a bag', async () => {
+  const signsItself = await makeScepScene(service, {
+    scepConfiguration: { signerMode: 'CA' },
+    certificateProviderId: await rsaProvider(service),
+  })
+  const properties = { 'scep.getcacert.include.cachain.onmessage': 'false' }
+  const own = await startGateway(service, signsItself, { properties })
+  try {
+    const response = await fetch(`${own.scepUrl}?operation=GetCACert`)
+    expect(response.headers.get('content-type')).toBe('application/x-x509-ca-cert')
+    const single = Buffer.from(await response.arrayBuffer())
+    const members = {
+      SCEP_URL: own.scepUrl,
+      SCEP_CA_FINGERPRINT: fingerprint(single),
+      SCEP_CHALLENGE: await challenge(signsItself, await signsItself.newEndEntity({ commonName })),
+    }
+    const [leaf] = await run(members)
+    expect(new X509Certificate(leaf as Buffer).verify(new X509Certificate(single).publicKey)).toBe(true)
+  } finally {
+    await own.stop()
+  }
 })
 
 test('a server of another CA is not believed', async () => {
@@ -116,7 +185,10 @@ test('a signer that the known CA has not issued gets no challenge', async () => 
   const foreign = await selfSigned('SCEP signer', await rsaKeys())
   const { url, server, posts } = await impostor([foreign, ca])
   const asked = run({ SCEP_URL: url, SCEP_CHALLENGE: await challenge() })
-  await expect(asked).rejects.toThrow('not issued by the known CA')
-  expect(posts()).toBe(0)
-  server.close()
+  try {
+    await expect(asked).rejects.toThrow('not issued by the known CA')
+    expect(posts()).toBe(0)
+  } finally {
+    server.close()
+  }
 })

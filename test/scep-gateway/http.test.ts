@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { readBag } from '../../pki/cms/degenerate.ts'
 import type { SentRequest } from '../../pki/scep/client.ts'
 import { connect, lookupContent, type Connection } from '../support/scep-device.ts'
-import { makeScepScene, scepClient, startGateway, type TestGateway } from '../support/scep-gateway.ts'
+import { makeScepScene, rsaProvider, scepClient, startGateway } from '../support/scep-gateway.ts'
+import type { TestGateway } from '../support/scep-gateway.ts'
 import { enrolAt, startScep, type Owner, type ScepSetting } from '../support/scep-setting.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import type { Scene } from '../support/service.ts'
@@ -54,15 +55,6 @@ describe('scep case 1: GetCACaps', () => {
   })
 })
 
-const rsaProvider = async (): Promise<string> => {
-  const admin = await setting.service.user({ GLOBAL: ['ADMIN'] })
-  const configuration = JSON.stringify({ keyAlgorithm: 'RSA', keySize: 2048 })
-  const body = { name: `RSA ${randomUUID()}`, certificateProviderType: 'LOCAL', configuration }
-  const made = await admin.post('/api/v1/certificate-providers', body)
-  expect(made.status).toBe(201)
-  return made.body.id
-}
-
 describe('GetCACert', () => {
   let own: Scene
   let ofCa: TestGateway
@@ -71,7 +63,7 @@ describe('GetCACert', () => {
   beforeAll(async () => {
     own = await makeScepScene(setting.service, {
       scepConfiguration: { signerMode: 'CA' },
-      certificateProviderId: await rsaProvider(),
+      certificateProviderId: await rsaProvider(setting.service),
     })
     ofCa = await startGateway(setting.service, own)
   })

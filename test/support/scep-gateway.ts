@@ -1,4 +1,5 @@
 // A SCEP gateway in this process before the service of a test, over plain HTTP on a free loopback port.
+import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { pino } from 'pino'
 import { createGateway } from '../../scep-gateway/app.ts'
@@ -39,6 +40,16 @@ export const makeScepScene = (service: Service, members: Record<string, unknown>
     allowedKeyPairModes: ['PKCS10'],
     ...members,
   })
+
+/** A provider whose CA has an RSA key, which can be a SCEP signer itself. */
+export const rsaProvider = async (service: Service): Promise<string> => {
+  const admin = await service.user({ GLOBAL: ['ADMIN'] })
+  const configuration = JSON.stringify({ keyAlgorithm: 'RSA', keySize: 2048 })
+  const body = { name: `RSA ${randomUUID()}`, certificateProviderType: 'LOCAL', configuration }
+  const made = await admin.post('/api/v1/certificate-providers', body)
+  if (made.status !== 201) throw new Error(`No provider: ${made.status} ${JSON.stringify(made.body)}`)
+  return made.body.id
+}
 
 /** An API client with a realm and a default policy, null for none. */
 export const scepClient = async (service: Service, scene: Scene, { isDefault = true } = {}) => {

@@ -1,14 +1,17 @@
 // What the tests of SCEP share: a service with a gateway, devices that have certificates, and what replies say.
-import { createPrivateKey, createPublicKey, randomUUID } from 'node:crypto'
+import { createPrivateKey, createPublicKey, randomUUID, X509Certificate } from 'node:crypto'
 import { buildTbs, parseCertificate, selfIssuer, signTbs } from '../../pki/certificate/certificate.ts'
 import { builtInTemplates } from '../../pki/certificate/templates.ts'
 import type { KeyPair } from '../../pki/keys/key-pair.ts'
 import type { CertRep } from '../../pki/scep/reply.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { until } from './issuing.ts'
 import type { TestParty } from '../pki/scep-parties.ts'
 import { certificatesIn, connect, csrOf, enrolled, newDevice, rsaKeys } from './scep-device.ts'
 import type { Device, Draft } from './scep-device.ts'
 import { makeScepScene, startGateway } from './scep-gateway.ts'
-import { startService, type Scene } from './service.ts'
+import { startService, type Scene, type Service } from './service.ts'
 
 /** A device with its certificate of the service. */
 export interface Owner {
@@ -48,6 +51,23 @@ export const enrolAt = async (url: string, scene: Scene, subject: object = {}): 
   const [certificate] = certificatesIn(await connection.ask(await enrolment(name, keys, { challenge })))
   if (!certificate) throw new Error('The reply holds no certificate.')
   return { name, endEntityId, challenge, keys, certificate, device: enrolled(name, keys, certificate) }
+}
+
+/** Serial numbers of the certificates of an end entity, oldest first, as Node tells them. */
+export const serialsIssuedTo = async ({ em }: Service, endEntityId: string): Promise<string[]> => {
+  const rows = await em().find(Certificate, { endEntityId }, { orderBy: { createdDate: 'asc' } })
+  return rows.map(({ der }) => new X509Certificate(der).serialNumber)
+}
+
+/** Approves or declines the one request of an end entity as soon as it is there. */
+export const decide = async (
+  { service, owner }: { readonly service: Service; readonly owner: Scene['owner'] },
+  endEntityId: string,
+  verb: 'approve' | 'decline',
+): Promise<void> => {
+  const asked = await until('the device asks', () => service.em().findOne(CertRequest, { endEntityId }))
+  const { status } = await owner.patch(`/api/v1/cert-requests/${asked.id}/${verb}`, {})
+  if (status !== 200) throw new Error(`It could not ${verb}: ${status}`)
 }
 
 /** Starts a service with a scene and a gateway for it; `stop()` it after the tests. */
