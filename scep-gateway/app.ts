@@ -4,6 +4,7 @@ import { Failure } from '../domain/failure.ts'
 import { messageBytes, queryParameter, targetOf } from './address.ts'
 import { readBody } from './body.ts'
 import type { Gateway } from './gateway.ts'
+import { kept } from './kept.ts'
 import { type Limits, TooMany } from './limits.ts'
 import type { Metrics } from './metrics.ts'
 import { getCaCaps, getCaCert, type Answer } from './operations/ca.ts'
@@ -68,7 +69,7 @@ const operations = ({ gateway, limits, maxBodyBytes }: Parts): Readonly<Record<s
   PKIOperation: async (ctx, policy) => {
     const message = await messageIn(ctx, maxBodyBytes)
     const tell = (facts: object): void => void Object.assign(ctx.state, facts)
-    const body = await limits.inPlace(() => answerMessage(gateway, policy, { message, tell }))
+    const body = await limits.inPlace(ctx.ip, () => answerMessage(gateway, policy, { message, tell }))
     if (!body) throw new HttpRefusal(400, 'The message is no CMS SignedData.')
     return { type: 'application/x-pki-message', body }
   },
@@ -150,16 +151,20 @@ const watched =
     log.info({ method: ctx.method, path: ctx.path, ip: ctx.ip, ...ctx.state, status: ctx.status, ms }, 'request')
   }
 
+/** Nobody asks the service more often through /health/ready. */
+const readyMs = 1000
+
 /** Whether the process lives, and whether the service can be asked. */
-const health =
-  ({ gateway: { service } }: Parts): Middleware =>
-  async (ctx, next) => {
+const health = ({ gateway: { service } }: Parts): Middleware => {
+  const isThere = kept(() => service.isThere(), readyMs)
+  return async (ctx, next) => {
     if (!['/health', '/health/live', '/health/ready'].includes(ctx.path)) return next()
-    const isReady = ctx.path !== '/health/ready' || (await service.isThere())
+    const isReady = ctx.path !== '/health/ready' || (await isThere(''))
     ctx.status = isReady ? 200 : 503
     ctx.body = { status: isReady ? 'UP' : 'DOWN' }
     return undefined
   }
+}
 
 /** The gateway's answers. */
 export const createGateway = (parts: Parts): Koa => {

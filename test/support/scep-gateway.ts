@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import { pino } from 'pino'
 import { createGateway } from '../../scep-gateway/app.ts'
-import { ScepGatewayConfig, settingsIn } from '../../scep-gateway/config.ts'
+import { readConfig } from '../../scep-gateway/config.ts'
 import { makeGateway } from '../../scep-gateway/make.ts'
 import { httpServer, listening } from '../../scep-gateway/server.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
@@ -57,6 +57,12 @@ export interface GatewayOptions {
   readonly baseUrl?: string
 }
 
+/** Properties as a file has them. */
+export const fileOf = (properties: Readonly<Record<string, string>>): string =>
+  Object.entries(properties)
+    .map(([key, value]) => `${key}=${value}\n`)
+    .join('')
+
 /** Starts a gateway; `stop()` it after the tests. */
 export const startGateway = async (service: Service, scene: Scene, options: GatewayOptions = {}) => {
   const client = options.client ?? (await scepClient(service, scene))
@@ -69,12 +75,11 @@ export const startGateway = async (service: Service, scene: Scene, options: Gate
     'scep.rate-limit': '0',
     ...options.properties,
   }
-  const text = Object.entries(properties).map(([key, value]) => `${key}=${value}\n`)
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
-  const parts = makeGateway(ScepGatewayConfig.parse(settingsIn(text.join(''), {})), log)
+  const { bounds, ...parts } = makeGateway(readConfig(fileOf(properties), {}), log)
   const answer = createGateway(parts).callback()
-  const server = httpServer((request, response) => void answer(request, response))
+  const server = httpServer(bounds, (request, response) => void answer(request, response))
   const port = await listening(server, 0, '127.0.0.1')
   return {
     url: `http://127.0.0.1:${port}`,
