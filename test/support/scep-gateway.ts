@@ -9,7 +9,8 @@ import { ApiClient } from '../../storage/rows/api-client.ts'
 import { giveGrants } from './api.ts'
 import { makeScene, type Scene, type Service } from './service.ts'
 
-const close = (server: Server): Promise<void> => {
+/** Closes a server and all of its connections. */
+export const closeServer = (server: Server): Promise<void> => {
   server.closeAllConnections()
   return new Promise(resolve => void server.close(() => resolve()))
 }
@@ -22,7 +23,7 @@ export const startTokens = async ({ issuer }: Service, clientId: string) => {
       .then(token => response.end(JSON.stringify({ access_token: token, expires_in: 300 })))
   })
   const port = await listening(server, 0, '127.0.0.1')
-  return { url: `http://127.0.0.1:${port}/token`, stop: () => close(server) }
+  return { url: `http://127.0.0.1:${port}/token`, stop: () => closeServer(server) }
 }
 
 /** The grants that come with a realm and a default policy (contract 7.2). */
@@ -87,10 +88,11 @@ export const startGateway = async (service: Service, scene: Scene, options: Gate
     /** Where devices of the scene's policy go. */
     scepUrl: `http://127.0.0.1:${port}/scep/${scene.policyId}`,
     parts,
+    bounds,
     /** What it has logged. */
     logged: () => lines.join(''),
     stop: async () => {
-      await close(server)
+      await closeServer(server)
       await tokens.stop()
     },
   }
