@@ -20,8 +20,8 @@ export class TooMany extends Error {
 const atOnce = 128
 const mostWaiting = 512
 /** Of one address: so much that one which brings all of its messages at once leaves the service to others. */
-const atOnceOfOne = 32
-const mostOfOne = 256
+const atOnceOfOne = 16
+const mostOfOne = 128
 const windowSeconds = 60
 const soonSeconds = 5
 
