@@ -130,12 +130,13 @@ const refuse = (ctx: Context, error: unknown): void => {
 const isExpected = (error: unknown): boolean =>
   [HttpRefusal, NoSuchPolicy, TooMany, Failure].some(kind => error instanceof kind)
 
-/** One line for each request; errors that nobody expects with their stack. */
+/** One line for each request, a flood of one address apart; errors that nobody expects with their stack. */
 const watched =
   ({ gateway: { log }, metrics }: Parts): Middleware =>
   async (ctx, next) => {
     const stop = metrics.seconds.startTimer()
     const began = performance.now()
+    let level: 'info' | 'debug' = 'info'
     try {
       await next()
     } catch (error) {
@@ -143,12 +144,13 @@ const watched =
       const isTrouble = error instanceof ServiceDown || error instanceof ServiceRefusal
       if (isTrouble) log.warn({ path: ctx.path, reason: (error as Error).message, ...ctx.state }, 'no answer')
       else if (error instanceof NoSuchPolicy) ctx.state['reason'] = error.message
+      else if (error instanceof TooMany && error.isRepeated) level = 'debug'
       else if (!isExpected(error)) log.error({ err: error, path: ctx.path, ...ctx.state }, 'unexpected')
     }
     const { operation = 'none', outcome = 'none' } = ctx.state as { operation?: string; outcome?: string }
     stop({ operation, outcome, status: ctx.status })
     const ms = Math.round(performance.now() - began)
-    log.info({ method: ctx.method, path: ctx.path, ip: ctx.ip, ...ctx.state, status: ctx.status, ms }, 'request')
+    log[level]({ method: ctx.method, path: ctx.path, ip: ctx.ip, ...ctx.state, status: ctx.status, ms }, 'request')
   }
 
 /** Nobody asks the service more often through /health/ready. */

@@ -8,11 +8,14 @@ export class TooMany extends Error {
   override readonly name = 'TooMany'
   readonly status: 429 | 503
   readonly retryAfterSeconds: number
+  /** Whether this address was refused before in the same minute. */
+  readonly isRepeated: boolean
 
-  constructor(status: 429 | 503, retryAfterSeconds: number) {
+  constructor(status: 429 | 503, retryAfterSeconds: number, isRepeated = false) {
     super('too many requests')
     this.status = status
     this.retryAfterSeconds = retryAfterSeconds
+    this.isRepeated = isRepeated
   }
 }
 
@@ -63,7 +66,8 @@ export const limits = (perMinute: number): Limits => {
     consume: async address => {
       await limiter?.consume(networkOf(address)).catch((error: unknown) => {
         if (!(error instanceof RateLimiterRes)) throw error
-        throw new TooMany(429, Math.max(1, Math.ceil(error.msBeforeNext / 1000)))
+        const seconds = Math.max(1, Math.ceil(error.msBeforeNext / 1000))
+        throw new TooMany(429, seconds, error.consumedPoints > perMinute + 1)
       })
     },
     inPlace: async (address, work) => {

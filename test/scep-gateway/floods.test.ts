@@ -142,6 +142,9 @@ describe('messages', () => {
     // Each minute lets 60 in; on a machine that takes many minutes for 600 this says nothing, and nothing wrong.
     expect(answers.filter(({ status }) => status === 200).length + refused.length).toBe(answers.length)
     expect(refused.length).toBeGreaterThan(400)
+    // The log is not flooded: a line a minute tells of them.
+    const told = own.lines().filter(({ status }) => status === 429)
+    expect([told.length > 0, told.length < 10]).toEqual([true, true])
   })
 
   test('150 of one address at once take 16 places, and the next of another address is at work beside them', async () => {

@@ -26,6 +26,7 @@ interface Line {
   readonly port?: number
   readonly heap?: number
   readonly level?: number
+  readonly status?: number
   readonly transactionId?: string
   readonly fingerprint256?: string
 }
