@@ -23,7 +23,7 @@ const { url, connections, message } = JSON.parse(readFileSync(process.argv[2] ??
 const octets = Buffer.from(message, 'base64')
 const agent = new Agent({ keepAlive: true, maxSockets: connections })
 const statuses: Record<string, number> = {}
-let isOver = false
+const ending = new AbortController()
 
 const post = async (): Promise<number> => {
   const sent = httpRequest(`${url}?operation=PKIOperation`, { method: 'POST', agent, localAddress: '127.0.0.1' })
@@ -34,13 +34,13 @@ const post = async (): Promise<number> => {
 }
 
 const lane = async (): Promise<void> => {
-  while (!isOver) {
+  while (!ending.signal.aborted) {
     const status = await post().catch(() => 0)
     statuses[status] = (statuses[status] ?? 0) + 1
   }
 }
 
-process.once('SIGTERM', () => (isOver = true))
+process.once('SIGTERM', () => ending.abort())
 const begin = performance.now()
 await Promise.all(Array.from({ length: connections }, lane))
 const seconds = (performance.now() - begin) / 1000

@@ -41,7 +41,9 @@ const unauthorised = async (): Promise<Buffer> => {
   return (await stranger.write(await enrolment(name, owner.keys))).der
 }
 const destroying = (all: readonly Stuck[]) => ({
-  stop: async () => void all.forEach(({ socket }) => socket.destroy()),
+  stop: async (): Promise<void> => {
+    for (const { socket } of all) socket.destroy()
+  },
 })
 
 describe('connections that hold', () => {

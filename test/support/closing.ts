@@ -1,5 +1,5 @@
 // What a test opens is closed after it, also when it fails: a forgotten server would keep jest from ending.
-import type { afterAll, afterEach } from '@jest/globals'
+import type { afterEach } from '@jest/globals'
 
 /** A server, a process, a folder: whatever has an end. Ending it twice is nothing. */
 interface Closable {
@@ -7,7 +7,7 @@ interface Closable {
 }
 
 /** Answers how to hand over what is to be closed in that hook, the last one first; whatever fails then, all are closed. */
-export const closing = (hook: typeof afterEach | typeof afterAll) => {
+export const closing = (hook: typeof afterEach) => {
   const open: Closable[] = []
   hook(async () => {
     const errors: unknown[] = []

@@ -16,15 +16,16 @@ interface Troubles {
   held: Which
 }
 
-const send = (
-  call: string,
-  [request, response]: [IncomingMessage, ServerResponse],
-  port: string,
-  lost: Which,
-): void => {
+interface Passed {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly isLost: () => boolean
+}
+
+const send = (port: string, { request, response, isLost }: Passed): void => {
   const { method, url: path, headers } = request
   const onward = httpRequest({ host: '127.0.0.1', port, method, path, headers }, answer => {
-    if (lost(call)) return void answer.resume().on('end', () => request.socket.destroy())
+    if (isLost()) return void answer.resume().on('end', () => request.socket.destroy())
     response.writeHead(answer.statusCode ?? 502, answer.headers)
     answer.pipe(response)
     return undefined
@@ -43,7 +44,8 @@ export const startServiceProxy = async (target: string) => {
     const call = `${request.method} ${request.url?.replace(/\?.*/s, '')}`
     if (troubles.away(call)) return void request.socket.destroy()
     calls.push(call)
-    const go = (): void => send(call, [request, response], targetPort, troubles.lost)
+    const isLost = (): boolean => troubles.lost(call)
+    const go = (): void => send(targetPort, { request, response, isLost })
     return troubles.held(call) ? void waiting.push(go) : go()
   }
   const server = createServer(pass)
