@@ -211,6 +211,8 @@ test('the log has a line for each message with its transaction, and nothing that
     await fetch(`${own.scepUrl}?operation=PKIOperation&message=${encodeURIComponent(request.der.toString('base64'))}`)
   }
   expect(said.map(([, status]) => status)).toEqual(['SUCCESS', 'FAILURE', 'FAILURE'])
+  // Its last line has come when it has ended.
+  expect(await own.stop()).toBe(0)
   const transactions = own.lines().flatMap(({ transactionId }) => transactionId ?? [])
   expect(transactions).toEqual(said.flatMap(([id]) => [id, id]))
   for (const secret of [password, 'guessed-by', 'without-a-colon', 'known to the test', 'Bearer', 'eyJ', 'message='])
