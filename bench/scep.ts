@@ -8,7 +8,8 @@ import type { Latency } from './latency.ts'
 import { machine } from './machine.ts'
 import type { Load, Plan } from './scep-devices.ts'
 import { missing, peerEnrolments, peerPlan, runPeer } from './scep-peer.ts'
-import { startStack, type BenchStack } from './stack.ts'
+import { makeEnrolments, makePolicy } from './scep-scene.ts'
+import { startStack } from './stack.ts'
 
 const scale = Number(process.env['BENCH_SCALE'] ?? 1)
 /** The first one warms both up and is not told. */
@@ -28,43 +29,6 @@ interface Told {
 }
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
-
-/** A realm with a policy for SCEP over a CA with RSA-2048, and an API client for the gateway. */
-const makePolicy = async ({ admin, demo }: BenchStack) => {
-  const provider = await admin<{ id: string }>('POST /certificate-providers/', {
-    name: 'Bench SCEP',
-    certificateProviderType: 'LOCAL',
-    configuration: JSON.stringify({ keyAlgorithm: 'RSA', keySize: 2048 }),
-  })
-  const realm = await demo<{ id: string }>('POST /realms/', { name: 'Bench SCEP' })
-  const policy = await demo<{ id: string }>('POST /policies/', {
-    realmId: realm.id,
-    name: 'Bench SCEP',
-    certificateProviderId: provider.id,
-    certificateProviderConfiguration: '{"templateSignerName":"DEVICE"}',
-    allowedKeyPairModes: ['PKCS10'],
-    scepConfiguration: {},
-  })
-  const body = { name: 'bench-scep', realmIds: [realm.id], defaultPolicyId: policy.id }
-  const client = await admin<{ providerId: string; secret: string }>('POST /api-clients', body)
-  return { realmId: realm.id, policyId: policy.id, client }
-}
-
-/** So many end entities, all of one password. */
-const makeEnrolments = async ({ demo }: BenchStack, policy: { realmId: string; policyId: string }, count: number) => {
-  const made: { id: string; commonName: string }[] = []
-  const lane = async (): Promise<void> => {
-    while (made.length < count) {
-      const commonName = `ours-${crypto.randomUUID().slice(0, 13)}.bench.example`
-      made.push({ commonName, ...(await demo<{ id: string }>('POST /end-entities', { ...policy, commonName })) })
-    }
-  }
-  await Promise.all([lane(), lane(), lane(), lane()])
-  const endEntityIds = made.map(({ id }) => id)
-  const body = { endEntityIds, policyId: policy.policyId }
-  const { password } = await demo<{ password: string }>('POST /end-entity-passwords', body)
-  return made.map(({ id, commonName }) => ({ name: commonName, challenge: `${id}:${password}` }))
-}
 
 /** Milliseconds an enrolment by what the gateway does, from its metrics. */
 const stepsOf = (metrics: string, enrolments: number): Record<string, number> => {

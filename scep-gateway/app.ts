@@ -4,6 +4,7 @@ import { Failure } from '../domain/failure.ts'
 import { messageBytes, queryParameter, targetOf } from './address.ts'
 import { readBody } from './body.ts'
 import type { Gateway } from './gateway.ts'
+import { kept } from './kept.ts'
 import { type Limits, TooMany } from './limits.ts'
 import type { Metrics } from './metrics.ts'
 import { getCaCaps, getCaCert, type Answer } from './operations/ca.ts'
@@ -68,7 +69,7 @@ const operations = ({ gateway, limits, maxBodyBytes }: Parts): Readonly<Record<s
   PKIOperation: async (ctx, policy) => {
     const message = await messageIn(ctx, maxBodyBytes)
     const tell = (facts: object): void => void Object.assign(ctx.state, facts)
-    const body = await limits.inPlace(() => answerMessage(gateway, policy, { message, tell }))
+    const body = await limits.inPlace(ctx.ip, () => answerMessage(gateway, policy, { message, tell }))
     if (!body) throw new HttpRefusal(400, 'The message is no CMS SignedData.')
     return { type: 'application/x-pki-message', body }
   },
@@ -129,12 +130,13 @@ const refuse = (ctx: Context, error: unknown): void => {
 const isExpected = (error: unknown): boolean =>
   [HttpRefusal, NoSuchPolicy, TooMany, Failure].some(kind => error instanceof kind)
 
-/** One line for each request; errors that nobody expects with their stack. */
+/** One line for each request, a flood of one address apart; errors that nobody expects with their stack. */
 const watched =
   ({ gateway: { log }, metrics }: Parts): Middleware =>
   async (ctx, next) => {
     const stop = metrics.seconds.startTimer()
     const began = performance.now()
+    let level: 'info' | 'debug' = 'info'
     try {
       await next()
     } catch (error) {
@@ -142,24 +144,29 @@ const watched =
       const isTrouble = error instanceof ServiceDown || error instanceof ServiceRefusal
       if (isTrouble) log.warn({ path: ctx.path, reason: (error as Error).message, ...ctx.state }, 'no answer')
       else if (error instanceof NoSuchPolicy) ctx.state['reason'] = error.message
+      else if (error instanceof TooMany && error.isRepeated) level = 'debug'
       else if (!isExpected(error)) log.error({ err: error, path: ctx.path, ...ctx.state }, 'unexpected')
     }
     const { operation = 'none', outcome = 'none' } = ctx.state as { operation?: string; outcome?: string }
     stop({ operation, outcome, status: ctx.status })
     const ms = Math.round(performance.now() - began)
-    log.info({ method: ctx.method, path: ctx.path, ip: ctx.ip, ...ctx.state, status: ctx.status, ms }, 'request')
+    log[level]({ method: ctx.method, path: ctx.path, ip: ctx.ip, ...ctx.state, status: ctx.status, ms }, 'request')
   }
 
+/** Nobody asks the service more often through /health/ready. */
+const readyMs = 1000
+
 /** Whether the process lives, and whether the service can be asked. */
-const health =
-  ({ gateway: { service } }: Parts): Middleware =>
-  async (ctx, next) => {
+const health = ({ gateway: { service } }: Parts): Middleware => {
+  const isThere = kept(() => service.isThere(), readyMs)
+  return async (ctx, next) => {
     if (!['/health', '/health/live', '/health/ready'].includes(ctx.path)) return next()
-    const isReady = ctx.path !== '/health/ready' || (await service.isThere())
+    const isReady = ctx.path !== '/health/ready' || (await isThere(''))
     ctx.status = isReady ? 200 : 503
     ctx.body = { status: isReady ? 'UP' : 'DOWN' }
     return undefined
   }
+}
 
 /** The gateway's answers. */
 export const createGateway = (parts: Parts): Koa => {

@@ -1,5 +1,5 @@
-// The configuration of the SCEP gateway: the keys of contract 9.2, read once by main.ts from `application.properties` and
-// the environment, which wins.
+// The configuration of the SCEP gateway: the properties of contract 9.2, read once by main.ts from `application.properties`
+// and the environment, which wins.
 import { parse } from 'dot-properties'
 import { z } from 'zod'
 
@@ -13,64 +13,103 @@ const whole = (usual: number, [least, most]: readonly [number, number]) =>
   z.coerce.number().int().min(least).max(most).default(usual)
 
 const port = z.coerce.number().int().min(0).max(65_535)
+const address = z.url({ protocol: /^https?$/ }).transform(text => text.replace(/\/$/, ''))
 
-export const ScepGatewayConfig = z
-  .object({
-    /** `server.port`: HTTPS. */
-    SERVER_PORT: port.default(8507),
-    /** `server.address`: the address that it listens on. */
-    SERVER_ADDRESS: z.string().default('0.0.0.0'),
-    /** `server.ssl.certificate` and `server.ssl.private-key`: PEM files; without them a self-signed certificate is made. */
-    SERVER_SSL_CERTIFICATE: z.string().optional(),
-    SERVER_SSL_PRIVATE_KEY: z.string().optional(),
-    /** `server.http.port`: plain HTTP beside it, for devices that have nothing else; absent: none. */
-    SERVER_HTTP_PORT: port.optional(),
-    /** `server.metrics.port`: where Prometheus reads `/metrics`, on this machine alone; absent: nowhere. */
-    SERVER_METRICS_PORT: port.optional(),
-    /** `server.trusted-proxies`: how many proxies before it name the address of their client in X-Forwarded-For. */
-    SERVER_TRUSTED_PROXIES: whole(0, [0, 10]),
-    /** `scep.service.…`: the main service and the API client. */
-    SCEP_SERVICE_BASE_URL: z.url(),
-    SCEP_SERVICE_TOKEN_URL: z.url(),
-    SCEP_SERVICE_CLIENT_ID: z.string().min(1),
-    SCEP_SERVICE_CLIENT_SECRET: z.string().min(1),
-    /** `scep.response.include.cachain`, `scep.getcacert.include.cachain.onmessage`: document 3. */
-    SCEP_RESPONSE_INCLUDE_CACHAIN: flag(true),
-    SCEP_GETCACERT_INCLUDE_CACHAIN_ONMESSAGE: flag(true),
-    /** `scep.static-password`: set, it is the one method for all. */
-    SCEP_STATIC_PASSWORD: z.string().min(8).optional(),
-    /** `scep.wait-seconds`: so long a device waits for its certificate before it is told PENDING. */
-    SCEP_WAIT_SECONDS: whole(10, [0, 300]),
-    /** `scep.legacy-algorithms`: DES3 and SHA-1. */
-    SCEP_LEGACY_ALGORITHMS: flag(true),
-    /** `scep.insecure-algorithms`: DES and MD5. */
-    SCEP_INSECURE_ALGORITHMS: flag(false),
-    /** `scep.max-body-bytes`: larger is 413. */
-    SCEP_MAX_BODY_BYTES: whole(131_072, [1024, 1_048_576]),
-    /** `scep.replay-minutes`: so long the same PKCS#10 request of the same signer gets the same certificate again. */
-    SCEP_REPLAY_MINUTES: whole(60, [0, 10_080]),
-    /** `scep.renewal-grace-days`: so long after its end a certificate still renews. */
-    SCEP_RENEWAL_GRACE_DAYS: whole(0, [0, 365]),
-    /** `scep.rate-limit`: requests a minute of each address (of IPv6: each /64); 0: as many as come. */
-    SCEP_RATE_LIMIT: whole(1200, [0, 1_000_000]),
-    /** `log.level`. */
-    LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
-  })
-  .refine(({ SERVER_SSL_CERTIFICATE: one, SERVER_SSL_PRIVATE_KEY: other }) => !one === !other, {
+const properties = {
+  /** HTTPS. */
+  'server.port': port.default(8507),
+  /** The address that it listens on. */
+  'server.address': z.string().default('0.0.0.0'),
+  /** PEM files; without them a self-signed certificate is made. */
+  'server.ssl.certificate': z.string().optional(),
+  'server.ssl.private-key': z.string().optional(),
+  /** Plain HTTP beside it, for devices that have nothing else; absent: none. */
+  'server.http.port': port.optional(),
+  /** Where Prometheus reads `/metrics`; absent: nowhere. */
+  'server.metrics.port': port.optional(),
+  'server.metrics.address': z.string().default('127.0.0.1'),
+  /** How many proxies before it name the address of their client in X-Forwarded-For. */
+  'server.trusted-proxies': whole(0, [0, 10]),
+  /** Connections at a time, of all and of each address (of IPv6: each /64); 0: as many as come. */
+  'server.max-connections': whole(4000, [0, 1_000_000]),
+  'server.max-connections-per-address': whole(400, [0, 1_000_000]),
+  /** So long a TLS handshake may take, and a request until its last octet is there. */
+  'server.request-seconds': whole(30, [1, 600]),
+  /** The main service and the API client. */
+  'scep.service.base-url': address,
+  'scep.service.token-url': address,
+  'scep.service.client-id': z.string(),
+  'scep.service.client-secret': z.string(),
+  /** Document 3. */
+  'scep.response.include.cachain': flag(true),
+  'scep.getcacert.include.cachain.onmessage': flag(true),
+  /** Set, it is the one method for all. */
+  'scep.static-password': z.string().min(8).optional(),
+  /** So long a device waits for its certificate before it is told PENDING. */
+  'scep.wait-seconds': whole(10, [0, 300]),
+  /** DES3 and SHA-1. */
+  'scep.legacy-algorithms': flag(true),
+  /** DES and MD5. */
+  'scep.insecure-algorithms': flag(false),
+  /** Larger is 413. */
+  'scep.max-body-bytes': whole(131_072, [1024, 1_048_576]),
+  /** So long the same PKCS#10 request of the same signer gets the same certificate again. */
+  'scep.replay-minutes': whole(60, [0, 10_080]),
+  /** So long after its end a certificate still renews. */
+  'scep.renewal-grace-days': whole(0, [0, 365]),
+  /** Requests a minute of each address (of IPv6: each /64); 0: as many as come, and as many at a time. */
+  'scep.rate-limit': whole(1200, [0, 1_000_000]),
+  'log.level': z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
+}
+
+const ScepGatewayConfig = z
+  .object(properties)
+  .refine(config => !config['server.ssl.certificate'] === !config['server.ssl.private-key'], {
     message: 'server.ssl.certificate and server.ssl.private-key belong together',
   })
-  .refine(({ SCEP_INSECURE_ALGORITHMS: insecure, SCEP_LEGACY_ALGORITHMS: legacy }) => legacy || !insecure, {
+  .refine(config => config['scep.legacy-algorithms'] || !config['scep.insecure-algorithms'], {
     message: 'scep.insecure-algorithms needs scep.legacy-algorithms',
   })
 export type ScepGatewayConfig = z.output<typeof ScepGatewayConfig>
 
-/** The name of the environment variable of a key. */
-const variableOf = (key: string): string => key.toUpperCase().replaceAll(/[.-]/g, '_')
+/** The name of the environment variable of a property. */
+const variableOf = (property: string): string => property.toUpperCase().replaceAll(/[.-]/g, '_')
+
+const propertyOf = new Map(Object.keys(properties).map(property => [variableOf(property), property]))
+
+/** What is wrong, a line each; no line holds a value. */
+export class Misconfigured extends Error {
+  override readonly name = 'Misconfigured'
+
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'))
+  }
+}
+
+type Given = Readonly<Record<string, string | undefined>>
 
 const isSet = ([, value]: readonly [string, unknown]): boolean => value !== undefined && value !== ''
 
-/** What a file of properties and the environment say together; empty values are as good as none. */
-export const settingsIn = (properties: string, environment: NodeJS.ProcessEnv): Readonly<Record<string, unknown>> => {
-  const ofFile = Object.entries(parse(properties)).map(([key, value]) => [variableOf(key), value] as const)
-  return Object.fromEntries([...ofFile, ...Object.entries(environment)].filter(isSet))
+/** The values by property; the environment holds much else, a file nothing else. */
+const givenIn = (written: Given, environment: NodeJS.ProcessEnv): Given => {
+  const named = Object.entries(written).map(([name, value]) => [variableOf(name), value] as const)
+  const all = [...named, ...Object.entries(environment)].filter(isSet)
+  return Object.fromEntries(all.flatMap(([name, value]) => [[propertyOf.get(name) ?? '', value]]))
+}
+
+const lineOf = ({ path: [property], message }: z.core.$ZodIssue, given: Given): string => {
+  if (property === undefined) return message
+  return `${String(property)}: ${given[String(property)] === undefined ? 'is missing' : message}`
+}
+
+/** What a file of properties and the environment say together; empty values are as good as none. Misconfigured. */
+export const readConfig = (file: string, environment: NodeJS.ProcessEnv): ScepGatewayConfig => {
+  const written = parse(file) as Given
+  const given = givenIn(written, environment)
+  const { data, error } = ScepGatewayConfig.safeParse(given)
+  const unknown = Object.keys(written).filter(name => !propertyOf.has(variableOf(name)))
+  const lines = unknown.map(name => `${name}: there is no such property`)
+  for (const issue of error?.issues ?? []) lines.push(lineOf(issue, given))
+  if (data && lines.length === 0) return data
+  throw new Misconfigured(lines)
 }

@@ -21,4 +21,6 @@ export interface Gateway {
   readonly policies: Policies
   readonly config: Conduct
   readonly log: Logger
+  /** Aborted when nobody may wait any more. */
+  readonly ending: AbortSignal
 }

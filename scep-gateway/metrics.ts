@@ -1,10 +1,24 @@
-// How long the operations of SCEP take and how they end, for Prometheus.
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+// How long the operations of SCEP take and how they end, and the connections, for Prometheus.
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ScepService } from './service.ts'
 
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** The registry of a gateway and its histograms. */
+const connectionMetrics = (register: Registry) => ({
+  connections: new Gauge({
+    name: 'certwright_scep_connections',
+    help: 'Connections that devices have open',
+    registers: [register],
+  }),
+  refusedConnections: new Counter({
+    name: 'certwright_scep_refused_connections_total',
+    help: 'Connections closed as they came, by the bound that was reached: all, or each address',
+    labelNames: ['bound'],
+    registers: [register],
+  }),
+})
+
+/** The registry of a gateway and what it counts. */
 export const makeMetrics = () => {
   const register = new Registry()
   collectDefaultMetrics({ register })
@@ -22,7 +36,7 @@ export const makeMetrics = () => {
     buckets,
     registers: [register],
   })
-  return { register, seconds, callSeconds }
+  return { register, seconds, callSeconds, ...connectionMetrics(register) }
 }
 export type Metrics = ReturnType<typeof makeMetrics>
 

@@ -1,5 +1,6 @@
 // What the gateway knows of a policy: read from the service, and kept for some seconds.
 import { ValidFor, valuesOf } from '../domain/enums.ts'
+import { kept } from './kept.ts'
 import { parseCertificates } from './pem.ts'
 import { ServiceRefusal } from './service-client.ts'
 import type { ScepService } from './service.ts'
@@ -50,19 +51,6 @@ const refused = (error: unknown): unknown =>
     ? new NoSuchPolicy(error.message, { cause: error })
     : error
 
-/** Answers what a key stands for, asking once for all who want to know within the time. */
-const kept = <T>(ask: (key: string) => Promise<T>) => {
-  const known = new Map<string, { readonly value: Promise<T>; readonly until: number }>()
-  return (key: string): Promise<T> => {
-    const present = known.get(key)
-    if (present && present.until > performance.now()) return present.value
-    const value = ask(key)
-    known.set(key, { value, until: performance.now() + freshMs })
-    value.catch(() => known.delete(key))
-    return value
-  }
-}
-
 /** The policies of a gateway: the one that is named (a UUID), else the default one, null without any. */
 export interface Policies {
   readonly named: (id: string) => Promise<PolicyView>
@@ -71,12 +59,14 @@ export interface Policies {
 
 /** Reads policies from the service; NoSuchPolicy, and what the client throws. */
 export const policiesOf = (service: ScepService): Policies => {
-  const views = kept((id: string) =>
-    read(service, id).catch((error: unknown) => {
-      throw refused(error)
-    }),
+  const views = kept(
+    (id: string) =>
+      read(service, id).catch((error: unknown) => {
+        throw refused(error)
+      }),
+    freshMs,
   )
-  const defaults = kept(() => service.defaultPolicyId())
+  const defaults = kept(() => service.defaultPolicyId(), freshMs)
   return {
     named: id => views(id.toLowerCase()),
     usual: async () => {

@@ -1,34 +1,60 @@
-// The listeners of the gateway: HTTPS, plain HTTP where it is wanted, and the metrics on this machine alone.
+// The listeners of the gateway: HTTPS, plain HTTP where it is wanted, and the metrics beside them.
 import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Logger } from 'pino'
+import type { BoundConnections } from './connections.ts'
+import type { TlsIdentity } from './identity.ts'
 import type { Metrics } from './metrics.ts'
 
-/**
- * GET messages are long; strongSwan sends no Host; a device that sends slowly holds nothing but its connection. Devices show
- * their certificate in the message: who is asked for one at the connection gives up.
- */
-const options = {
+/** What connections may do to a listener. */
+export interface ListenerBounds {
+  readonly bound: BoundConnections
+  /** So long a TLS handshake may take, and a request until its last octet is there. */
+  readonly requestMs: number
+  /** So long a connection may move no octet while it is answered. */
+  readonly idleMs: number
+  readonly log: Logger
+}
+
+/** Longer than balancers keep idle connections, so that they close them and not we. */
+const keepAliveTimeout = 65_000
+const mostLookMs = 5000
+
+/** GET messages are long; strongSwan sends no Host; who sends slowly is looked for more often than Node does. */
+const optionsOf = ({ requestMs }: ListenerBounds) => ({
   maxHeaderSize: 65_536,
   requireHostHeader: false,
-  keepAliveTimeout: 65_000,
-  headersTimeout: 20_000,
-  requestTimeout: 30_000,
+  keepAliveTimeout,
+  headersTimeout: requestMs,
+  requestTimeout: requestMs,
+  connectionsCheckingInterval: Math.min(requestMs, mostLookMs),
+})
+
+const bind = <S extends Server>(server: S, { bound, idleMs }: ListenerBounds): S => {
+  server.setTimeout(idleMs)
+  bound(server)
+  return server
 }
 
-/** PEM certificate (chain) and private key. */
-export interface TlsIdentity {
-  readonly cert: string | Buffer
-  readonly key: string | Buffer
-}
+/** Devices show their certificate in the message: who is asked for one at the connection gives up. */
+const tlsOptions = { requestCert: false, minVersion: 'TLSv1.2' } as const
 
 /** HTTPS for the devices. */
-export const httpsServer = (identity: TlsIdentity, listener: RequestListener): Server =>
-  createHttpsServer({ ...options, ...identity, requestCert: false }, listener)
+export const httpsServer = (identity: TlsIdentity, bounds: ListenerBounds, listener: RequestListener): Server => {
+  const options = { ...optionsOf(bounds), ...tlsOptions, ...identity, handshakeTimeout: bounds.requestMs }
+  const server = createHttpsServer(options, listener)
+  server.on('tlsClientError', ({ message }: Error, { remoteAddress: ip }: TLSSocket) =>
+    bounds.log.debug({ ip, reason: message }, 'no TLS'),
+  )
+  return bind(server, bounds)
+}
 
 /** Plain HTTP for devices that have nothing else. */
-export const httpServer = (listener: RequestListener): Server => createHttpServer(options, listener)
+export const httpServer = (bounds: ListenerBounds, listener: RequestListener): Server =>
+  bind(createHttpServer(optionsOf(bounds), listener), bounds)
 
 /** `/metrics` for Prometheus. */
 export const metricsServer = ({ register }: Metrics): Server =>

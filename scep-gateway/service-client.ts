@@ -37,10 +37,11 @@ const ApiException = z.object({
 })
 const Token = z.object({ access_token: z.string(), expires_in: z.number().default(60) })
 
-/** One call: its body, and how long it may take. */
+/** One call: its body, how long it may take, and what ends it before. */
 export interface CallOptions {
   readonly body?: unknown
   readonly milliseconds?: number
+  readonly ending?: AbortSignal
 }
 
 const usualMs = 30_000
@@ -49,7 +50,8 @@ const usualMs = 30_000
 const marginMs = 15_000
 const againAfterMs = 250
 
-const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError'
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
 
 /** Repeats what the network broke off, once: every call of the gateway may be repeated. */
 const overNetwork = async (call: string, send: () => Promise<Response>, tries = 1): Promise<Response> => {
@@ -121,14 +123,15 @@ export type ServiceClient = <S extends z.ZodType>(
 /** Makes a client of the service. */
 export const serviceClient = (access: ServiceAccess): ServiceClient => {
   const tokens = tokenSource(access)
-  const send = async (call: string, { body, milliseconds = usualMs }: CallOptions): Promise<Response> => {
+  const send = async (call: string, { body, milliseconds = usualMs, ending }: CallOptions): Promise<Response> => {
+    const timeout = AbortSignal.timeout(milliseconds)
     const [method = 'GET', path = '/'] = call.split(' ')
     const headers = { authorization: `Bearer ${await tokens.get()}`, 'content-type': 'application/json' }
     const url = `${access.baseUrl}${path.startsWith('/api/') ? path : `/api/v1${path}`}`
     return fetch(url, {
       method,
       headers,
-      signal: AbortSignal.timeout(milliseconds),
+      signal: ending ? AbortSignal.any([timeout, ending]) : timeout,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
   }

@@ -86,8 +86,8 @@ const requestsOf = (call: ServiceClient) => ({
   requestsOf: async (realmId: string, reference: string): Promise<readonly KnownRequest[]> =>
     (await call(requestPage, 'POST /cert-requests/search?size=50', { body: { realmId, reference } })).content,
   /** The issued certificate with its chain, leaf first. */
-  issue: (requestId: string, milliseconds: number) =>
-    call(answers.issued, `POST /certificates/cert-requests/${requestId}`, { milliseconds }),
+  issue: (requestId: string, within: { readonly milliseconds: number; readonly ending: AbortSignal }) =>
+    call(answers.issued, `POST /certificates/cert-requests/${requestId}`, within),
   order: async (requestId: string): Promise<void> => {
     const path = `/api/v2/certificates/cert-requests/${requestId}?omitArtifacts=true`
     await unless(['ALREADY_ORDERED'], call(answers.nothing, `POST ${path}`))

@@ -50,8 +50,9 @@ const deliverKnown = async (gateway: Gateway, certRequestId: string, certificate
 
 /** The request is recorded: whatever cannot be reached now, the device polls, and the work goes on then. */
 const issue = async (gateway: Gateway, { id: certRequestId }: KnownRequest): Promise<Outcome> => {
+  const { config, ending, service } = gateway
   try {
-    const issued = await gateway.service.issue(certRequestId, gateway.config.waitSeconds * 1000 + 1)
+    const issued = await service.issue(certRequestId, { milliseconds: config.waitSeconds * 1000 + 1, ending })
     const chain = parseCertificates(issued.certificateChainPem.pemCertificate)
     return delivered(gateway, chain, { certRequestId, certificateId: issued.certificate.id })
   } catch (error) {
@@ -60,7 +61,7 @@ const issue = async (gateway: Gateway, { id: certRequestId }: KnownRequest): Pro
     if (error.apiError === 'ISSUE_PENDING' || error.apiError === 'ALREADY_ORDERED')
       return { status: 'PENDING', certRequestId }
     if (error.apiError !== 'ALREADY_ISSUED') throw error
-    const { certificateId } = await gateway.service.request(certRequestId)
+    const { certificateId } = await service.request(certRequestId)
     return certificateId ? deliverKnown(gateway, certRequestId, certificateId) : { status: 'PENDING', certRequestId }
   }
 }

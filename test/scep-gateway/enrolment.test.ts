@@ -1,30 +1,29 @@
 // Enrolment over SCEP: who may, what is issued, what is refused; with the numbers of ../shared/reference/scep.md section 7.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseCertificate } from '../../pki/certificate/certificate.ts'
 import { createPkcs10 } from '../../pki/pkcs10.ts'
 import { generateKeyPair, type KeyPair } from '../../pki/keys/key-pair.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { closing } from '../support/closing.ts'
 import { startService, type Scene, type Service } from '../support/service.ts'
 import { certificatesIn, connect, csrOf, newDevice, pollContent, rsaKeys, untilDone } from '../support/scep-device.ts'
 import type { Connection, Device, Draft } from '../support/scep-device.ts'
 import { makeScepScene, startGateway, type TestGateway } from '../support/scep-gateway.ts'
 
+const kept = closing(afterAll)
+const opened = closing(afterEach)
 let service: Service
 let scene: Scene
 let gateway: TestGateway
 let keys: KeyPair
 
 beforeAll(async () => {
-  service = await startService()
+  service = kept(await startService())
   scene = await makeScepScene(service)
-  gateway = await startGateway(service, scene)
+  gateway = kept(await startGateway(service, scene))
   keys = await rsaKeys()
-})
-afterAll(async () => {
-  await gateway.stop()
-  await service.stop()
 })
 
 const nameOf = () => `device-${randomUUID().slice(0, 8)}.example.org`
@@ -71,12 +70,12 @@ test('scep case 5: the right password gets a certificate, leaf first, for the ke
 })
 
 test('scep case 6: without the chain setting the reply holds one certificate', async () => {
-  const short = await startGateway(service, scene, { properties: { 'scep.response.include.cachain': 'false' } })
+  const properties = { 'scep.response.include.cachain': 'false' }
+  const short = opened(await startGateway(service, scene, { properties }))
   const name = nameOf()
   const { challenge } = await known(name)
   const connection = await connect(short.scepUrl, await device(name))
   expect(certificatesIn(await enrol(connection, name, challenge))).toHaveLength(1)
-  await short.stop()
 })
 
 test('scep case 7: wrong password, unknown end entity and the password of another policy are refused alike', async () => {
@@ -117,7 +116,7 @@ test('scep case 32: a key of a curve is issued for when the policy allows it, th
 
 test('scep case 34: a key that the policy does not allow is badAlg, another name badRequest, both with a reason', async () => {
   const narrow = await makeScepScene(service, { cryptoRestrictions: { allowedCryptoAlgorithms: ['RSA'] } })
-  const own = await startGateway(service, narrow)
+  const own = opened(await startGateway(service, narrow))
   const name = nameOf()
   const { challenge } = await known(name, narrow)
   const connection = await connect(own.scepUrl, await device(name))
@@ -127,13 +126,12 @@ test('scep case 34: a key that the policy does not allow is badAlg, another name
   expect(text).not.toBe('The request is not authorised.')
   const named = refusal(await connection.ask(await pkcsReq('another.example.org', keys, challenge)))
   expect(named.slice(0, 2)).toEqual(['FAILURE', 'badRequest'])
-  await own.stop()
 })
 
 describe('scep case 35: a policy with approval', () => {
   const waiting = async () => {
     const careful = await makeScepScene(service, { requiresManualApproval: true, requesterMayApprove: true })
-    const own = await startGateway(service, careful)
+    const own = opened(await startGateway(service, careful))
     const name = nameOf()
     const { challenge, endEntityId } = await known(name, careful)
     const connection = await connect(own.scepUrl, await device(name))
@@ -145,11 +143,11 @@ describe('scep case 35: a policy with approval', () => {
       const [request] = await service.em().find(CertRequest, { endEntityId })
       return careful.owner.patch(`/api/v1/cert-requests/${request?.id}/${verb}`, {})
     }
-    return { own, name, endEntityId, connection, draft, poll, decide }
+    return { url: own.scepUrl, name, endEntityId, connection, draft, poll, decide }
   }
 
   test('the device waits, polls, and gets its certificate after the approval', async () => {
-    const { own, endEntityId, connection, draft, poll, decide } = await waiting()
+    const { endEntityId, connection, draft, poll, decide } = await waiting()
     expect((await connection.ask(draft)).status).toBe('PENDING')
     expect((await poll()).status).toBe('PENDING')
     expect((await connection.ask(draft)).status).toBe('PENDING')
@@ -159,27 +157,24 @@ describe('scep case 35: a policy with approval', () => {
     expect(parseCertificate(leaf as Buffer).publicKeySpki).toEqual(keys.publicKeySpki)
     expect(certificatesIn(await connection.ask(draft))[0]).toEqual(leaf)
     expect(await service.em().count(Certificate, { endEntityId })).toBe(1)
-    await own.stop()
   })
 
   test('a declined request is a failure, for polls and when it is asked for again', async () => {
-    const { own, endEntityId, connection, draft, poll, decide } = await waiting()
+    const { endEntityId, connection, draft, poll, decide } = await waiting()
     await connection.ask(draft)
     expect((await decide('decline')).status).toBe(200)
     const declined = ['FAILURE', 'badRequest', 'The request was declined.']
     expect(refusal(await poll())).toEqual(declined)
     expect(refusal(await connection.ask(draft))).toEqual(declined)
     expect(await requestsFor(endEntityId)).toBe(1)
-    await own.stop()
   })
 
   test('an unknown transaction and another key are badCertId', async () => {
-    const { own, name, connection, draft, poll } = await waiting()
+    const { url: own, name, connection, draft, poll } = await waiting()
     await connection.ask(draft)
     expect(refusal(await poll('f00d')).slice(0, 2)).toEqual(['FAILURE', 'badCertId'])
-    const stranger = await connect(own.scepUrl, await newDevice(name))
+    const stranger = await connect(own, await newDevice(name))
     expect(refusal(await poll(draft.transactionId, stranger)).slice(0, 2)).toEqual(['FAILURE', 'badCertId'])
-    await own.stop()
   })
 })
 
@@ -191,13 +186,13 @@ describe('scep case 36: the same PKCS#10 request again', () => {
     const { connection } = await connected(name)
     const [first] = certificatesIn(await connection.ask(draft))
     expect(certificatesIn(await connection.ask(draft))[0]).toEqual(first)
-    const forgetful = await startGateway(service, scene, { properties: { 'scep.replay-minutes': '0' } })
+    const properties = { 'scep.replay-minutes': '0' }
+    const forgetful = opened(await startGateway(service, scene, { properties }))
     const later = await connect(forgetful.scepUrl, await device(name))
     const [second] = certificatesIn(await later.ask(draft))
     const [third] = certificatesIn(await later.ask(draft))
     expect(new Set([first, second, third].map(one => one?.toString('hex'))).size).toBe(3)
     expect(await service.em().count(Certificate, { endEntityId })).toBe(3)
-    await forgetful.stop()
   })
 
   test('twenty times at the same moment makes one certificate', async () => {
@@ -228,9 +223,8 @@ describe('scep case 12: a static password', () => {
   const password = 'one for all of them'
   let open: TestGateway
   beforeAll(async () => {
-    open = await startGateway(service, scene, { properties: { 'scep.static-password': password } })
+    open = kept(await startGateway(service, scene, { properties: { 'scep.static-password': password } }))
   })
-  afterAll(() => open.stop())
   const joined = async (name: string) => connect(open.scepUrl, await device(name))
 
   test('is the one way in: it finds or makes the end entity that the request names', async () => {

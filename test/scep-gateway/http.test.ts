@@ -1,8 +1,9 @@
 // SCEP over HTTP: capabilities, certificates, paths, ways to send a message; ../shared/reference/scep.md section 7.
 import { randomUUID, X509Certificate } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { readBag } from '../../pki/cms/degenerate.ts'
 import type { SentRequest } from '../../pki/scep/client.ts'
+import { closing } from '../support/closing.ts'
 import { connect, lookupContent, type Connection } from '../support/scep-device.ts'
 import { makeScepScene, rsaProvider, scepClient, startGateway } from '../support/scep-gateway.ts'
 import type { TestGateway } from '../support/scep-gateway.ts'
@@ -10,16 +11,17 @@ import { enrolAt, startScep, type Owner, type ScepSetting } from '../support/sce
 import { sendRaw } from '../support/raw-http.ts'
 import type { Scene } from '../support/service.ts'
 
+const kept = closing(afterAll)
+const opened = closing(afterEach)
 let setting: ScepSetting
 let owner: Owner
 let connection: Connection
 
 beforeAll(async () => {
-  setting = await startScep()
+  setting = kept(await startScep())
   owner = await enrolAt(setting.gateway.scepUrl, setting.scene)
   connection = await connect(setting.gateway.scepUrl, owner.device)
 })
-afterAll(() => setting.stop())
 
 const get = async (url: string) => {
   const response = await fetch(url)
@@ -45,13 +47,11 @@ describe('scep case 1: GetCACaps', () => {
   )
 
   test('without legacy algorithms neither DES3 nor SHA-1 is announced', async () => {
-    const modern = await startGateway(setting.service, setting.scene, {
-      properties: { 'scep.legacy-algorithms': 'false' },
-    })
+    const properties = { 'scep.legacy-algorithms': 'false' }
+    const modern = opened(await startGateway(setting.service, setting.scene, { properties }))
     const { response } = await get(`${modern.scepUrl}?operation=GetCACaps`)
     const announced = (await response.text()).trimEnd().split('\n')
     expect(announced).toEqual(words.filter(word => word !== 'DES3' && word !== 'SHA-1'))
-    await modern.stop()
   })
 })
 
@@ -65,9 +65,8 @@ describe('GetCACert', () => {
       scepConfiguration: { signerMode: 'CA' },
       certificateProviderId: await rsaProvider(setting.service),
     })
-    ofCa = await startGateway(setting.service, own)
+    ofCa = kept(await startGateway(setting.service, own))
   })
-  afterAll(() => ofCa.stop())
 
   test('scep case 2: in mode CA it is the DER certificate of the CA', async () => {
     for (const query of ['operation=GetCACert', 'operation=GetCACert&message=', 'operation=GetCACert&message']) {
@@ -108,8 +107,8 @@ describe('GetCACert', () => {
   test('scep case 4: without the chain setting a message changes nothing', async () => {
     const properties = { 'scep.getcacert.include.cachain.onmessage': 'false' }
     const [ra, ca] = [
-      await startGateway(setting.service, setting.scene, { properties }),
-      await startGateway(setting.service, own, { properties }),
+      opened(await startGateway(setting.service, setting.scene, { properties })),
+      opened(await startGateway(setting.service, own, { properties })),
     ]
     for (const message of ['', 'ca', '0']) {
       const ofRa = await get(`${ra.scepUrl}?operation=GetCACert&message=${message}`)
@@ -118,7 +117,6 @@ describe('GetCACert', () => {
       expect(single.type).toBe('application/x-x509-ca-cert')
       expect(subjectsOf([await octetsOf(single.response)])).toEqual([expect.stringContaining('Issuing CA')])
     }
-    await Promise.all([ra.stop(), ca.stop()])
   })
 })
 
@@ -221,14 +219,13 @@ describe('scep case 40: addresses', () => {
 
   test('no policy named and none default is 400 INVALID_IDENTIFIER, as JSON', async () => {
     const client = await scepClient(setting.service, setting.scene, { isDefault: false })
-    const bare = await startGateway(setting.service, setting.scene, { client })
+    const bare = opened(await startGateway(setting.service, setting.scene, { client }))
     for (const operation of ['GetCACaps', 'GetCACert', 'PKIOperation&message=AAAA']) {
       const { status, type, response } = await get(`${bare.url}/scep?operation=${operation}`)
       expect([status, type]).toEqual([400, 'application/json; charset=utf-8'])
       expect(await response.json()).toMatchObject({ apiError: 'INVALID_IDENTIFIER', errorMessage: expect.any(String) })
     }
     expect((await get(`${bare.scepUrl}?operation=GetCACert`)).status).toBe(200)
-    await bare.stop()
   })
 
   test('a policy that is no UUID is 400, an unknown one, one without SCEP and one of others 404', async () => {

@@ -1,7 +1,7 @@
 // GetCert and GetCRL (RFC 8894 3.3.4, 3.3.5): who may ask, what is found, how large it may be.
 import { createHash, createPrivateKey, randomBytes, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { issuerOf, parseCertificate } from '../../pki/certificate/certificate.ts'
 import { encodeEntries, signCrl } from '../../pki/crl.ts'
 import { decodePem } from '../../pki/pem.ts'
@@ -10,6 +10,7 @@ import { issuerAndSerialNumber } from '../../pki/scep/client.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { Crl } from '../../storage/rows/crl.ts'
 import { Workbench } from '../pki/openssl.ts'
+import { closing } from '../support/closing.ts'
 import { makeForeignCertificate } from '../support/foreign-certificates.ts'
 import { importPem } from '../support/importing.ts'
 import { until } from '../support/issuing.ts'
@@ -17,20 +18,19 @@ import { certificatesIn, connect, lookupContent, newDevice, rsaKeys, type Device
 import { makeScepScene, startGateway } from '../support/scep-gateway.ts'
 import { enrolAt, refusal, startScep, unauthorised, type Owner, type ScepSetting } from '../support/scep-setting.ts'
 
+const kept = closing(afterAll)
+const opened = closing(afterEach)
 let setting: ScepSetting
 let mine: Owner
 let theirs: Owner
 const bench = new Workbench()
 
 beforeAll(async () => {
-  setting = await startScep({ certificateImportAllowed: true })
+  kept({ stop: () => bench.clear() })
+  setting = kept(await startScep({ certificateImportAllowed: true }))
   const { gateway, scene } = setting
   mine = await enrolAt(gateway.scepUrl, scene)
   theirs = await enrolAt(gateway.scepUrl, scene)
-})
-afterAll(async () => {
-  await bench.clear()
-  await setting.stop()
 })
 
 type Kind = 'GetCert' | 'GetCRL'
@@ -71,7 +71,7 @@ describe('GetCert', () => {
 
 test('a certificate of another realm is badCertId, as one that does not exist', async () => {
   const other = await makeScepScene(setting.service)
-  const elsewhere = await startGateway(setting.service, other)
+  const elsewhere = opened(await startGateway(setting.service, other))
   const stranger = await enrolAt(elsewhere.scepUrl, other)
   const unknown = issuerAndSerialNumber(parseCertificate(mine.certificate).issuerNameDer, '0123456789')
   for (const kind of ['GetCert', 'GetCRL'] as const) {
@@ -85,7 +85,6 @@ test('a certificate of another realm is badCertId, as one that does not exist', 
     })
     expect(refusal(asked)).toEqual(unauthorised)
   }
-  await elsewhere.stop()
 })
 
 const past = (days: number): Date => new Date(Date.now() - days * 86_400_000)
@@ -153,7 +152,7 @@ describe('GetCRL', () => {
     const provider = await admin.post('/api/v1/certificate-providers', body)
     expect(provider.status).toBe(201)
     const scene = await makeScepScene(setting.service, { certificateProviderId: provider.body.id })
-    const own = await startGateway(setting.service, scene)
+    const own = opened(await startGateway(setting.service, scene))
     const owner = await enrolAt(own.scepUrl, scene)
     const caId = (await rowOf(owner.certificate)).issuerCaId as string
     const { number } = await until('the CA has its first list', () => setting.service.em().findOne(Crl, { caId }))
@@ -190,7 +189,6 @@ describe('GetCRL', () => {
     })
     expect([status, bag?.crls.length]).toEqual(['SUCCESS', 1])
     expect([bag?.crls[0]?.length, bag?.crls[0]?.equals(der)]).toEqual([der.length, true])
-    await own.stop()
   })
 
   test('a CA without a list is badCertId', async () => {
@@ -201,6 +199,5 @@ describe('GetCRL', () => {
         await askAt(own.scepUrl, owner.device, { messageType: 'GetCRL', content: lookupContent(owner.certificate) }),
       ),
     ).toEqual([...nothing, 'The CA of the certificate has no revocation list.'])
-    await own.stop()
   })
 })

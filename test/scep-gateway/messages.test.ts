@@ -1,7 +1,7 @@
 // What is in a SCEP message, good and bad, by a running gateway: every refusal is a signed CertRep with its failInfo and one
 // text; ../shared/reference/scep.md section 7.
 import { constants, publicEncrypt, randomBytes, X509Certificate } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { readWholeBer } from '../../pki/asn1/ber.ts'
 import {
   bmpString,
@@ -25,6 +25,7 @@ import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { attributeOids } from '../../pki/scep/signed-attributes.ts'
 import { failInfos, nameOf } from '../../pki/scep/vocabulary.ts'
 import { again, craftRequest, withoutAttributes, withSignerInfos, type Crafted } from '../pki/scep-exchange.ts'
+import { closing } from '../support/closing.ts'
 import { certificatesIn, connect, csrOf, lookupContent, newDevice, postMessage } from '../support/scep-device.ts'
 import { startGateway, type TestGateway } from '../support/scep-gateway.ts'
 import { startServiceProxy } from '../support/scep-service-proxy.ts'
@@ -32,6 +33,8 @@ import { enrolAt, knownIn, newName, partyOf, refusal, startScep } from '../suppo
 import type { Owner, ScepSetting } from '../support/scep-setting.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 
+const kept = closing(afterAll)
+const opened = closing(afterEach)
 let setting: ScepSetting
 let proxy: Awaited<ReturnType<typeof startServiceProxy>>
 let gateway: TestGateway
@@ -39,19 +42,14 @@ let owner: Owner
 let signers: readonly Buffer[]
 
 beforeAll(async () => {
-  setting = await startScep()
+  setting = kept(await startScep())
   const { service, scene } = setting
-  proxy = await startServiceProxy(service.url)
-  gateway = await startGateway(service, scene, { baseUrl: proxy.url })
+  proxy = kept(await startServiceProxy(service.url))
+  gateway = kept(await startGateway(service, scene, { baseUrl: proxy.url }))
   owner = await enrolAt(gateway.scepUrl, scene)
   signers = (await connect(gateway.scepUrl, owner.device)).signers
 })
 beforeEach(() => void proxy.calls.splice(0))
-afterAll(async () => {
-  await gateway.stop()
-  await proxy.stop()
-  await setting.stop()
-})
 
 const recipient = () => signers[0] as Buffer
 const content = () => lookupContent(owner.certificate)
@@ -266,13 +264,11 @@ describe('challenges', () => {
     ['BMPString', bmpString],
   ])('scep case 5, 12: with colons and umlauts as %s are read', async (_, write) => {
     const password = 'Grüße: an alle: 東京'
-    const open = await startGateway(setting.service, setting.scene, {
-      properties: { 'scep.static-password': password },
-    })
+    const properties = { 'scep.static-password': password }
+    const open = opened(await startGateway(setting.service, setting.scene, { properties }))
     const { reply } = await enrol(name => csrWith(name, challenge(write(password))), open.scepUrl)
     expect(certificatesIn(reply)).toHaveLength(3)
     expect(open.logged()).not.toContain('Grüße')
-    await open.stop()
   })
 
   test.each<[string, (text: string) => Buffer[]]>([
@@ -333,7 +329,7 @@ describe('scep case 29: old algorithms', () => {
 
   test('DES3 and SHA-1 are badAlg when they are switched off, and nothing is decrypted', async () => {
     const properties = { 'scep.legacy-algorithms': 'false' }
-    const modern = await startGateway(setting.service, setting.scene, { properties, baseUrl: proxy.url })
+    const modern = opened(await startGateway(setting.service, setting.scene, { properties, baseUrl: proxy.url }))
     const connection = await connect(modern.scepUrl, owner.device)
     for (const [digest, cipher] of [
       ['SHA-256', 'DES-EDE3-CBC'],
@@ -343,7 +339,6 @@ describe('scep case 29: old algorithms', () => {
       expect([reply.status, reply.failInfo, reply.digest]).toEqual(['FAILURE', 'badAlg', 'SHA-256'])
     }
     expect(proxy.count('/scep/decrypt')).toBe(0)
-    await modern.stop()
   })
 })
 

@@ -1,7 +1,7 @@
 // Renewal over SCEP: who signs with a certificate of the service; numbers of ../shared/reference/scep.md section 7.
 import { createPrivateKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { context, integer, octetString, oid, printableString, sequence, setOf, utf8String } from '../../pki/asn1/der.ts'
 import { parseCertificate } from '../../pki/certificate/certificate.ts'
 import { signDer } from '../../pki/certificate/signed.ts'
@@ -13,6 +13,7 @@ import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { craftRequest } from '../pki/scep-exchange.ts'
 import { Workbench } from '../pki/openssl.ts'
 import { giveGrants } from '../support/api.ts'
+import { closing } from '../support/closing.ts'
 import { makeForeignCertificate } from '../support/foreign-certificates.ts'
 import { importPem } from '../support/importing.ts'
 import { certificatesIn, connect, csrOf, enrolled, lookupContent } from '../support/scep-device.ts'
@@ -31,14 +32,15 @@ import {
 } from '../support/scep-setting.ts'
 import type { Owner, ScepSetting } from '../support/scep-setting.ts'
 
+const kept = closing(afterAll)
+const opened = closing(afterEach)
 let setting: ScepSetting
 let fresh: KeyPair
 
 beforeAll(async () => {
-  setting = await startScep({ certificateImportAllowed: true })
+  setting = kept(await startScep({ certificateImportAllowed: true }))
   fresh = await rsaKeys()
 })
-afterAll(() => setting.stop())
 
 const enrol = (subject: object = {}): Promise<Owner> => enrolAt(setting.gateway.scepUrl, setting.scene, subject)
 const at = (owner: Owner, url = setting.gateway.scepUrl) => connect(url, owner.device)
@@ -89,12 +91,11 @@ test('scep case 15: the same key gets a certificate with a new serial number, no
 
 test('scep case 15: a policy that wants one active certificate refuses a renewal before its time', async () => {
   const narrow = await makeScepScene(setting.service, { enforceActiveCertUniqueness: true, renewalWindowDays: 1 })
-  const own = await startGateway(setting.service, narrow)
+  const own = opened(await startGateway(setting.service, narrow))
   const owner = await enrolAt(own.scepUrl, narrow)
   const reply = await (await at(owner, own.scepUrl)).ask(await enrolment(owner.name, fresh))
   expect(refusal(reply).slice(0, 2)).toEqual(['FAILURE', 'badRequest'])
   expect(await issuedTo(owner)).toBe(1)
-  await own.stop()
 })
 
 describe('scep case 15: a renewal that the policy forbids', () => {
@@ -210,7 +211,7 @@ test('scep case 18: a signer of another realm is refused, although the gateway m
     REALM: { [other.realmId]: ['FULL_READ', 'ENDENTITIES_CREATE'] },
     POLICY: { [other.policyId]: ['READ', 'CERTS_CREATE', 'SIGN'] },
   })
-  const both = await startGateway(service, scene, { client })
+  const both = opened(await startGateway(service, scene, { client }))
   const owner = await enrolAt(both.scepUrl, scene)
   const elsewhere = `${both.url}/${other.policyId}/scep`
   const reply = await (await at(owner, elsewhere)).ask(await enrolment(owner.name, fresh))
@@ -219,11 +220,11 @@ test('scep case 18: a signer of another realm is refused, although the gateway m
   expect(await issuedTo(owner)).toBe(1)
   const stranger = await enrolAt(elsewhere, other)
   expect(refusal(await (await at(stranger)).ask(await enrolment(stranger.name, fresh)))).toEqual(unauthorised)
-  await both.stop()
 })
 
 test('scep case 18: a signer that was imported is refused', async () => {
   const bench = new Workbench()
+  opened({ stop: () => bench.clear() })
   const name = newName()
   const ca = await makeForeignCertificate(bench, { subject: '/CN=Foreign', isCa: true })
   const leaf = await makeForeignCertificate(bench, { subject: `/CN=${name}`, key: ['rsa:2048'], issuer: ca })
@@ -239,7 +240,6 @@ test('scep case 18: a signer that was imported is refused', async () => {
   })
   expect(refusal(await connection.ask(await enrolment(name, fresh)))).toEqual(unauthorised)
   expect(setting.gateway.logged()).toContain('the signer was imported')
-  await bench.clear()
 })
 
 describe('scep case 19: the names of the request', () => {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { scepClient, startTokens } from './scep-gateway.ts'
+import { fileOf, scepClient, startTokens } from './scep-gateway.ts'
 import { until } from './issuing.ts'
 import type { Scene, Service } from './service.ts'
 
@@ -26,6 +26,9 @@ interface Line {
   readonly port?: number
   readonly heap?: number
   readonly level?: number
+  readonly status?: number
+  readonly transactionId?: string
+  readonly fingerprint256?: string
 }
 
 const linesOf = (output: string): Line[] =>
@@ -35,12 +38,7 @@ const linesOf = (output: string): Line[] =>
 export const runGateway = async (properties: Readonly<Record<string, string>>, environment: NodeJS.ProcessEnv = {}) => {
   const folder = await mkdtemp(join(tmpdir(), 'certwright-scep-'))
   const file = join(folder, 'application.properties')
-  await writeFile(
-    file,
-    Object.entries(properties)
-      .map(([key, value]) => `${key}=${value}\n`)
-      .join(''),
-  )
+  await writeFile(file, fileOf(properties))
   const teller = `data:text/javascript,${encodeURIComponent(heapTeller)}`
   const options = ['--disable-warning=ExperimentalWarning', '--expose-gc', '--import', teller]
   const env = { PATH: process.env['PATH'], SCEP_PROPERTIES: file, ...environment }

@@ -3,14 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { pino } from 'pino'
 import { createGateway } from '../../scep-gateway/app.ts'
-import { ScepGatewayConfig, settingsIn } from '../../scep-gateway/config.ts'
+import { readConfig } from '../../scep-gateway/config.ts'
 import { makeGateway } from '../../scep-gateway/make.ts'
 import { httpServer, listening } from '../../scep-gateway/server.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import { giveGrants } from './api.ts'
 import { makeScene, type Scene, type Service } from './service.ts'
 
-const close = (server: Server): Promise<void> => {
+/** Closes a server and all of its connections. */
+export const closeServer = (server: Server): Promise<void> => {
   server.closeAllConnections()
   return new Promise(resolve => void server.close(() => resolve()))
 }
@@ -23,7 +24,7 @@ export const startTokens = async ({ issuer }: Service, clientId: string) => {
       .then(token => response.end(JSON.stringify({ access_token: token, expires_in: 300 })))
   })
   const port = await listening(server, 0, '127.0.0.1')
-  return { url: `http://127.0.0.1:${port}/token`, stop: () => close(server) }
+  return { url: `http://127.0.0.1:${port}/token`, stop: () => closeServer(server) }
 }
 
 /** The grants that come with a realm and a default policy (contract 7.2). */
@@ -68,6 +69,12 @@ export interface GatewayOptions {
   readonly baseUrl?: string
 }
 
+/** Properties as a file has them. */
+export const fileOf = (properties: Readonly<Record<string, string>>): string =>
+  Object.entries(properties)
+    .map(([key, value]) => `${key}=${value}\n`)
+    .join('')
+
 /** Starts a gateway; `stop()` it after the tests. */
 export const startGateway = async (service: Service, scene: Scene, options: GatewayOptions = {}) => {
   const client = options.client ?? (await scepClient(service, scene))
@@ -80,12 +87,11 @@ export const startGateway = async (service: Service, scene: Scene, options: Gate
     'scep.rate-limit': '0',
     ...options.properties,
   }
-  const text = Object.entries(properties).map(([key, value]) => `${key}=${value}\n`)
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
-  const parts = makeGateway(ScepGatewayConfig.parse(settingsIn(text.join(''), {})), log)
+  const { bounds, ...parts } = makeGateway(readConfig(fileOf(properties), {}), log)
   const answer = createGateway(parts).callback()
-  const server = httpServer((request, response) => void answer(request, response))
+  const server = httpServer(bounds, (request, response) => void answer(request, response))
   const port = await listening(server, 0, '127.0.0.1')
   return {
     url: `http://127.0.0.1:${port}`,
@@ -93,10 +99,11 @@ export const startGateway = async (service: Service, scene: Scene, options: Gate
     /** Where devices of the scene's policy go. */
     scepUrl: `http://127.0.0.1:${port}/scep/${scene.policyId}`,
     parts,
+    bounds,
     /** What it has logged. */
     logged: () => lines.join(''),
     stop: async () => {
-      await close(server)
+      await closeServer(server)
       await tokens.stop()
     },
   }

@@ -73,13 +73,18 @@ export const decide = async (
 /** Starts a service with a scene and a gateway for it; `stop()` it after the tests. */
 export const startScep = async (members: Record<string, unknown> = {}) => {
   const service = await startService()
-  const scene = await makeScepScene(service, members)
-  const gateway = await startGateway(service, scene)
-  const stop = async (): Promise<void> => {
-    await gateway.stop()
+  try {
+    const scene = await makeScepScene(service, members)
+    const gateway = await startGateway(service, scene)
+    const stop = async (): Promise<void> => {
+      await gateway.stop()
+      await service.stop()
+    }
+    return { service, scene, gateway, stop }
+  } catch (error) {
     await service.stop()
+    throw error
   }
-  return { service, scene, gateway, stop }
 }
 export type ScepSetting = Awaited<ReturnType<typeof startScep>>
 
