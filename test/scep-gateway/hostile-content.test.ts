@@ -1,4 +1,4 @@
-// A thousand messages whose signature is right and whose content is not: mutated PKCS#10 requests and envelopes, encrypted
+// Hundreds of messages whose signature is right and whose content is not: mutated PKCS#10 requests and envelopes, encrypted
 // and signed by the device itself, so that they come to those who decrypt, examine and issue.
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -24,7 +24,8 @@ import { startGatewayProcess } from '../support/scep-gateway-process.ts'
 import { enrolAt, partyOf, type Owner } from '../support/scep-setting.ts'
 import { startService, type Scene, type Service } from '../support/service.ts'
 
-const messages = 1000
+/** A third of them make a certificate each; hostile.test.ts has a thousand that mostly do not come so far. */
+const messages = 400
 const atOnce = 4
 const seed = Number(process.env['SCEP_SEED'] ?? randomInt(2 ** 31))
 
@@ -162,7 +163,7 @@ const halfDone = async (): Promise<number> => {
   return open + (await service.em().count(CertRequest, { certificateId: null }))
 }
 
-test('1,000 messages with mutated content end with 400, a failure or the right certificate; nothing is half done', async () => {
+test('messages with mutated content end with 400, a failure or the right certificate; nothing is half done', async () => {
   process.stdout.write(`mutated content: SCEP_SEED=${seed}\n`)
   const senders = await makeSenders()
   const changes = fc.sample(valueMutation, { numRuns: messages, seed })
@@ -175,7 +176,7 @@ test('1,000 messages with mutated content end with 400, a failure or the right c
   const ends = new Map<string, number>()
   for (const end of [...early, ...late]) ends.set(end, (ends.get(end) ?? 0) + 1)
   process.stdout.write(
-    `heap after 200 and 1,000 messages: ${heapEarly}, ${heapLate}; ends ${JSON.stringify([...ends], null, 1)}\n`,
+    `heap after a fifth and all of ${messages} messages: ${heapEarly}, ${heapLate}; ends ${JSON.stringify([...ends], null, 1)}\n`,
   )
   expect([...ends.keys()].filter(end => end.startsWith('HTTP') && end !== 'HTTP 400')).toEqual([])
   expect(gateway.output()).not.toMatch(/"msg":"(unexpected|no answer)"/)
@@ -183,7 +184,7 @@ test('1,000 messages with mutated content end with 400, a failure or the right c
   // They did come to each of those who judge them.
   const counted = (part: string) => [...ends].reduce((sum, [end, count]) => (end.includes(part) ? sum + count : sum), 0)
   for (const part of ['SUCCESS', 'badMessageCheck', 'badRequest', 'badAlg'])
-    expect([part, counted(part) >= 10]).toEqual([part, true])
+    expect([part, counted(part) > 0]).toEqual([part, true])
 
   await until('nothing is half done', async () => (await halfDone()) === 0)
   const { endEntityId } = senders[0].owner
