@@ -7,12 +7,17 @@ import type { Processes } from '../support/processes.ts'
 import { makePolicy, makeRealm } from '../support/records.ts'
 import { until } from '../support/issuing.ts'
 
-/** Makes them straight in the database, once the worker has made the built-in CA. */
-export const makeScene = async ({ orm, running }: Processes, count: number, members: Partial<Policy> = {}) => {
-  const provider = await until('the built-in CA is there', async () => {
+/** Waits until the worker has made what the first start makes: administrators, and last of all the built-in CA. */
+export const untilMade = ({ orm, running }: Processes): Promise<CertificateProvider> =>
+  until('the built-in CA is there', async () => {
     if (running.worker.ended()) throw new Error(`The worker ended: ${running.worker.lastLines()}`)
     return orm.em.fork().findOne(CertificateProvider, { name: 'Built-in CA', issuingCaId: { $ne: null } })
   })
+
+/** Makes them straight in the database, once the worker has made the built-in CA. */
+export const makeScene = async (processes: Processes, count: number, members: Partial<Policy> = {}) => {
+  const provider = await untilMade(processes)
+  const { orm } = processes
   const em = orm.em.fork()
   const realm = await makeRealm(em)
   const policy = await makePolicy(em, realm, { certificateProviderId: provider.id, ...members })

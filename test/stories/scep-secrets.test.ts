@@ -20,6 +20,7 @@ import { untilDone, type Connection } from '../support/scep-device.ts'
 import { gatewayProcess } from '../support/scep-process.ts'
 import { newName, refusal, unauthorised } from '../support/scep-setting.ts'
 import { fileOf, partOfKey, type Place, placesOf, runsOf, tablesOf } from '../support/secret-scan.ts'
+import { untilMade } from './scene.ts'
 
 let service: Processes
 let gateways: RunningProcess[] = []
@@ -32,6 +33,7 @@ const seen = { transactionId: randomUUID(), certRequestId: '' }
 
 beforeAll(async () => {
   service = await startProcesses({ logLevel: 'trace' })
+  await untilMade(service)
   await live()
   places = await collect()
 }, 600_000)
