@@ -48,7 +48,7 @@ const scepLines = [
     `-H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' ` +
     `-d '{"policyId":"'$CERTWRIGHT_SCEP_POLICY_ID'"}' | ${firstMember('challenge')})`,
   `SCEP_URL=$CERTWRIGHT_SCEP_URL/scep SCEP_CA_FINGERPRINT=$CERTWRIGHT_SCEP_CA_FINGERPRINT ` +
-    `SCEP_COMMON_NAME=$CERTWRIGHT_SCEP_COMMON_NAME SCEP_CHALLENGE=$CHALLENGE SCEP_FOLDER=my-device npm run scep`,
+    `SCEP_COMMON_NAME=$CERTWRIGHT_SCEP_COMMON_NAME SCEP_CHALLENGE=$CHALLENGE SCEP_FOLDER=data/my-device npm run scep`,
 ]
 
 const workflowUrl = (temporalUiUrl: string, certRequestId: string): string =>
