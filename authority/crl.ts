@@ -19,9 +19,11 @@ const validityMs = async (em: EntityManager, { caId, providerId }: CaSigner): Pr
   return hourMs * (provider.issuingCaId === caId ? crlValidityHours : 24 * rootCrlValidityDays)
 }
 
-/** Grows also where the records were brought back from a copy of yesterday: no more than one a second, it is the time. */
-const numberAfter = (last: CrlFacts | null, now: Date): number =>
-  Math.max((last?.number ?? 0) + 1, Math.floor(now.getTime() / 1000))
+/**
+ * The time in milliseconds, faster than which no list is made under the lock: so numbers never run ahead of the clock, and
+ * grow also where the records were brought back from a copy of a moment ago.
+ */
+const numberAfter = (last: CrlFacts | null, now: Date): number => Math.max((last?.number ?? 0) + 1, now.getTime())
 
 const entriesOf = async (em: EntityManager, caId: string, after: Date) => {
   const blocks: Buffer[] = []

@@ -219,9 +219,17 @@ describe('the lists of a CA', () => {
     const back = await build()
     Object.assign(service.services, { clock: clocks.real })
     expect(back.number).toBe(number + 1)
+    // Lists that are made as fast as can be do not run ahead of the clock either.
+    let latest = back.number
+    for (let lists = 0; lists < 10; lists += 1) {
+      await due(id)
+      const next = await build()
+      expect(next.number).toBeGreaterThan(latest)
+      latest = next.number
+    }
     // A copy of the records from before knows none of the lists that were made since.
     await service.em().nativeDelete(Crl, { caId })
-    expect((await build()).number).toBeGreaterThanOrEqual(number)
+    expect((await build()).number).toBeGreaterThan(latest)
   })
 
   test('keep an expired entry for one list more, and name no import that bears our name', async () => {

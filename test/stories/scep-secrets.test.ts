@@ -249,10 +249,12 @@ const live = async (): Promise<void> => {
   await keysOfService()
 }
 
-const logFilesIn = (folder: string): string[] =>
+/** What was written last stands in the write-ahead log of a database, which counts as the database. */
+const filesIn = (folder: string): Place[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter(path => /\.(log|db)$/.test(path))
-    .map(path => join(folder, path))
+    .filter(path => /\.(log|db|db-wal)$/.test(path))
+    .map(path => fileOf(join(folder, path)))
+    .map(({ name, text }) => ({ name: name.replace(/-wal$/, ''), text }))
 
 const collect = async (): Promise<Place[]> => {
   const { config } = service.started
@@ -265,7 +267,7 @@ const collect = async (): Promise<Place[]> => {
   return [
     ...(await tablesOf(service.orm.em.fork())),
     ...runs,
-    ...logFilesIn(service.folder).map(fileOf),
+    ...filesIn(service.folder),
     { name: 'errors', text: errors.join('\n') },
     ...(await Promise.all(
       urls.map(async (url, index) => ({ name: `metrics ${index}`, text: await (await fetch(url)).text() })),
