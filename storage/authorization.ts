@@ -52,7 +52,9 @@ export const loadWiderGrants = async (
   const entered = hasWay(right, 'WITHIN') ? await realmsEntered(em, grants.principalId, realmIds) : null
   const anywhere = hasWay(right, 'ANYWHERE') ? await heldAnywhere(em, grants.principalId) : null
   return {
-    ...grants,
+    principalId: grants.principalId,
+    global: grants.global,
+    on: (scope, id) => grants.on(scope, id),
     within: id => entered?.has(id) ?? grants.within(id),
     anywhere: scope => anywhere?.get(scope) ?? grants.anywhere(scope),
   }

@@ -4,6 +4,7 @@ import { creatorGrants } from '../domain/creator-grants.ts'
 import type { GlobalPermission } from '../domain/permission-enums.ts'
 import type { Grants, Place, Scope } from '../domain/permissions.ts'
 import { PermissionGrant } from './rows/permission-grant.ts'
+import { statement } from './statement.ts'
 
 const keys = ['REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE'] as const satisfies readonly Scope[]
 const nothing: ReadonlySet<string> = new Set()
@@ -12,33 +13,71 @@ const idsOf = (places: readonly Place[]): string[] => [
   ...new Set(places.flatMap(place => keys.map(key => place[key]).filter(id => id !== undefined))),
 ]
 
-/** Loads the global grants of a principal and those on these places; `loadWiderGrants` of authorization.ts adds the rest. */
+/** A grant as it stands in the records. */
+export interface GrantRow {
+  readonly scope: string
+  readonly resource_id: string
+  readonly permissions: readonly string[]
+}
+
+const forOne = statement<GrantRow>(
+  `select scope, resource_id, permissions from permission_grant where principal_id = $1 and resource_id = any($2::uuid[])`,
+)
+
+/**
+ * What a principal holds, as far as it was asked for: the global permissions, and the grants on some resources. More is
+ * read when places are asked that are not among them; `loadWiderGrants` of authorization.ts adds what no place names.
+ */
+export class HeldGrants implements Grants {
+  readonly principalId: string
+  readonly #held = new Map<string, ReadonlySet<string>>()
+  readonly #asked = new Set<string>()
+
+  /** Takes the grants on the principal itself, which are the global ones, and on these resources. */
+  constructor(principalId: string, rows: readonly GrantRow[], resourceIds: readonly string[]) {
+    this.principalId = principalId
+    this.#take(rows, resourceIds)
+  }
+
+  get global(): ReadonlySet<GlobalPermission> {
+    return this.on('GLOBAL', this.principalId) as ReadonlySet<GlobalPermission>
+  }
+
+  on(scope: Scope | 'GLOBAL', id: string): ReadonlySet<string> {
+    return this.#held.get(`${scope}/${id}`) ?? nothing
+  }
+
+  // Only `loadWiderGrants` knows more.
+  within(): boolean {
+    return false
+  }
+
+  anywhere(): ReadonlySet<string> {
+    return nothing
+  }
+
+  /** Reads what is missing of the grants on these places, in one statement. */
+  async reach(em: EntityManager, places: readonly Place[]): Promise<this> {
+    const missing = idsOf(places).filter(id => !this.#asked.has(id))
+    if (missing.length > 0) this.#take(await forOne.all(em, [this.principalId, missing]), missing)
+    return this
+  }
+
+  #take(rows: readonly GrantRow[], resourceIds: readonly string[]): void {
+    for (const { scope, resource_id: id, permissions } of rows) this.#held.set(`${scope}/${id}`, new Set(permissions))
+    for (const id of resourceIds) this.#asked.add(id)
+  }
+}
+
+/** Loads the global grants of a principal and those on these places. */
 export const loadGrants = async (
   em: EntityManager,
   principalId: string,
   places: readonly Place[] = [],
-): Promise<Grants> => {
-  const [grants] = await loadGrantsOfAll(em, [principalId], places)
-  return grants ?? grantsIn(principalId, [])
-}
-
-interface GrantRow {
-  readonly principal_id: string
-  readonly scope: string
-  readonly resource_id: string
-  readonly permissions: string[]
-}
-
-const grantsIn = (principalId: string, rows: readonly GrantRow[]): Grants => {
-  const held = new Map(rows.map(row => [`${row.scope}/${row.resource_id}`, new Set(row.permissions)]))
-  return {
-    principalId,
-    global: (held.get(`GLOBAL/${principalId}`) ?? nothing) as ReadonlySet<GlobalPermission>,
-    on: (scope, id) => held.get(`${scope}/${id}`) ?? nothing,
-    // Only `loadWiderGrants` knows more.
-    within: () => false,
-    anywhere: () => nothing,
-  }
+): Promise<HeldGrants> => {
+  // Global grants stand on the principal itself.
+  const ids = [principalId, ...idsOf(places)]
+  return new HeldGrants(principalId, await forOne.all(em, [principalId, ids]), ids)
 }
 
 /** Loads the same for several principals. */
@@ -47,15 +86,14 @@ export const loadGrantsOfAll = async (
   principalIds: readonly string[],
   places: readonly Place[],
 ): Promise<Grants[]> => {
-  // Global grants stand on the principal itself.
-  const resourceIds = [...principalIds, ...idsOf(places)]
-  const rows = await em.execute<GrantRow[]>(
+  const ids = [...principalIds, ...idsOf(places)]
+  const rows = await em.execute<(GrantRow & { principal_id: string })[]>(
     `select principal_id, scope, resource_id, permissions from permission_grant
       where principal_id = any(?::uuid[]) and resource_id = any(?::uuid[])`,
-    [`{${principalIds.join(',')}}`, `{${resourceIds.join(',')}}`],
+    [`{${principalIds.join(',')}}`, `{${ids.join(',')}}`],
   )
   const byPrincipal = Map.groupBy(rows, row => row.principal_id)
-  return principalIds.map(id => grantsIn(id, byPrincipal.get(id) ?? []))
+  return principalIds.map(id => new HeldGrants(id, byPrincipal.get(id) ?? [], ids))
 }
 
 /** Adds permissions to what a principal holds on a resource (contract 7.2). */

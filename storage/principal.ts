@@ -2,10 +2,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../domain/failure.ts'
 import { record } from './audit.ts'
+import { HeldGrants, type GrantRow } from './grant.ts'
 import { takeKeyedLocks } from './lock.ts'
 import { ApiClient } from './rows/api-client.ts'
 import { DeletedClient } from './rows/deleted-client.ts'
 import { User } from './rows/user.ts'
+import { statement } from './statement.ts'
 
 /** What a valid token tells of its subject (contract 1.5). */
 export type TokenFacts =
@@ -32,14 +34,18 @@ export interface KnownPrincipal {
   readonly enabled: boolean
 }
 
-const ofUser = (user: User): KnownPrincipal => ({
+type UserRow = Pick<User, 'id' | 'email' | 'firstName' | 'lastName' | 'providerId' | 'enabled'>
+
+const ofUser = (user: UserRow): KnownPrincipal => ({
   id: user.id,
   type: 'USER',
   name: user.email ?? ([user.firstName, user.lastName].filter(Boolean).join(' ') || user.providerId),
   enabled: user.enabled,
 })
 
-const ofClient = ({ id, name, enabled }: ApiClient): KnownPrincipal => ({ id, type: 'API_CLIENT', name, enabled })
+type ClientRow = Pick<ApiClient, 'id' | 'name' | 'enabled'>
+
+const ofClient = ({ id, name, enabled }: ClientRow): KnownPrincipal => ({ id, type: 'API_CLIENT', name, enabled })
 
 /** The user or API client with this id. */
 export const principalById = async (em: EntityManager, id: string): Promise<KnownPrincipal | undefined> => {
@@ -57,13 +63,45 @@ export const actingPrincipal = async (em: EntityManager, id: string | null): Pro
   return known
 }
 
-const findPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<KnownPrincipal | undefined> => {
+interface WithGrants {
+  /** The global grants and those on the resources that were named; null where none were. */
+  readonly held: GrantRow[] | null
+}
+
+const heldBy = (principal: string): string =>
+  `case when $2::uuid[] is not null then (select coalesce(json_agg(g), '[]') from
+     (select scope, resource_id, permissions from permission_grant
+       where principal_id = ${principal} and (resource_id = ${principal} or resource_id = any($2::uuid[]))) g) end`
+
+const userOf = statement<UserRow & WithGrants>(
+  `select u.id, u.email, u.first_name as "firstName", u.last_name as "lastName", u.provider_id as "providerId",
+     u.enabled, ${heldBy('u.id')} as held from app_user u where u.provider_id = $1`,
+)
+const clientOf = statement<ClientRow & WithGrants>(
+  `select c.id, c.name, c.enabled, ${heldBy('c.id')} as held from api_client c where c.provider_id = $1`,
+)
+
+const withGrants = (known: KnownPrincipal, { held }: WithGrants, resourceIds: readonly string[] = []) => ({
+  ...known,
+  held: held ? new HeldGrants(known.id, held, [known.id, ...resourceIds]) : undefined,
+})
+
+/** The caller with the grants that were asked for along with it. */
+export interface FoundPrincipal extends KnownPrincipal {
+  readonly held?: HeldGrants | undefined
+}
+
+const findPrincipal = async (
+  em: EntityManager,
+  facts: TokenFacts,
+  resourceIds?: readonly string[],
+): Promise<FoundPrincipal | undefined> => {
   if (facts.kind === 'USER') {
-    const user = await em.findOne(User, { providerId: facts.subject })
-    return user ? ofUser(user) : undefined
+    const [user] = await userOf.all(em, [facts.subject, resourceIds ?? null])
+    return user && withGrants(ofUser(user), user, resourceIds)
   }
-  const client = await em.findOne(ApiClient, { providerId: facts.clientId })
-  return client ? ofClient(client) : undefined
+  const [client] = await clientOf.all(em, [facts.clientId, resourceIds ?? null])
+  return client && withGrants(ofClient(client), client, resourceIds)
 }
 
 /** How far the clock of the identity provider may be ahead of ours (contract 1.5). */
@@ -114,13 +152,20 @@ const createPrincipal = async (em: EntityManager, facts: TokenFacts): Promise<vo
   })
 }
 
-/** Finds the principal of a token, or creates its record without any grant. */
-export const findOrCreatePrincipal = async (em: EntityManager, facts: TokenFacts): Promise<KnownPrincipal> => {
-  const known = await findPrincipal(em, facts)
+/**
+ * Finds the principal of a token, or creates its record without any grant. Where resources are named (by their ids), its
+ * global grants and those on them are read by the same statement.
+ */
+export const findOrCreatePrincipal = async (
+  em: EntityManager,
+  facts: TokenFacts,
+  resourceIds?: readonly string[],
+): Promise<FoundPrincipal> => {
+  const known = await findPrincipal(em, facts, resourceIds)
   if (known) return known
   await mustBeLater(em, facts)
   await createPrincipal(em.fork(), facts)
-  const made = await findPrincipal(em, facts)
+  const made = await findPrincipal(em, facts, resourceIds)
   if (!made) throw new Error('The record of a principal vanished right after it was made.')
   return made
 }

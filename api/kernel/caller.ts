@@ -2,15 +2,20 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Failure } from '../../domain/failure.ts'
 import type { GlobalPermission } from '../../domain/permission-enums.ts'
-import { scopes, type Grants, type Place, type Right, type Verdict } from '../../domain/permissions.ts'
+import { decide, type Grants, type Place, type Right, type Verdict } from '../../domain/permissions.ts'
 import type { Principal } from '../../domain/principal.ts'
 import { judgeRight } from '../../storage/authorization.ts'
-import { loadGrants } from '../../storage/grant.ts'
+import { loadGrants, type HeldGrants } from '../../storage/grant.ts'
 import { denied } from './denied.ts'
 
 /** A principal of the service that a token stands for. */
 export interface KnownPrincipal extends Principal {
   readonly id: string
+}
+
+/** A principal with the grants that were read with it a moment ago. */
+export interface IdentifiedPrincipal extends KnownPrincipal {
+  readonly held?: HeldGrants | undefined
 }
 
 /** What a caller is loaded for. */
@@ -21,37 +26,33 @@ export interface Occasion {
   readonly declared?: ReadonlySet<Right> | undefined
 }
 
-const namesResource = (place: Place): boolean => Object.keys(scopes).some(scope => scope in place)
-
 /** The principal of this request with its grants; `readableRows` of storage takes it as the reader. */
 export class Caller implements KnownPrincipal {
   readonly id: string
   readonly type: KnownPrincipal['type']
   readonly name: string
   readonly #em: EntityManager
-  readonly #grants: Grants
-  readonly #covered: ReadonlySet<Place>
+  readonly #held: HeldGrants
   readonly #declared: ReadonlySet<Right> | undefined
 
-  private constructor(em: EntityManager, { id, type, name }: KnownPrincipal, start: Occasion & { grants: Grants }) {
+  private constructor(em: EntityManager, { id, type, name }: KnownPrincipal, start: Occasion & { held: HeldGrants }) {
     this.id = id
     this.type = type
     this.name = name
     this.#em = em
-    this.#grants = start.grants
-    this.#covered = new Set(start.places)
+    this.#held = start.held
     this.#declared = start.declared
   }
 
-  /** Loads the caller with the global grants and those on some places, in one query. */
-  static async load(em: EntityManager, principal: KnownPrincipal, occasion: Occasion = {}): Promise<Caller> {
-    const grants = await loadGrants(em, principal.id, occasion.places)
-    return new Caller(em, principal, { ...occasion, grants })
+  /** Loads the caller with the global grants and those on some places, in one query; in none where they came with it. */
+  static async load(em: EntityManager, principal: IdentifiedPrincipal, occasion: Occasion = {}): Promise<Caller> {
+    const held = principal.held ?? (await loadGrants(em, principal.id, occasion.places))
+    return new Caller(em, principal, { ...occasion, held })
   }
 
   /** The global permissions. */
   get global(): ReadonlySet<GlobalPermission> {
-    return this.#grants.global
+    return this.#held.global
   }
 
   /** Whether the caller has a right at a place. */
@@ -70,6 +71,9 @@ export class Caller implements KnownPrincipal {
   async judge(right: Right, places: readonly Place[]): Promise<Verdict[]> {
     // What an operation does not declare, its documentation and its explanation would not know.
     if (this.#declared && !this.#declared.has(right)) throw new Error(`The operation asks ${right} undeclared.`)
+    const verdicts = places.map(place => decide(right, place, this.#held))
+    // Further grants only ever add rights: who may by what is known needs no more of them.
+    if (verdicts.every(({ allowed }) => allowed)) return verdicts
     return judgeRight(this.#em, await this.grantsAt(places), { right, places })
   }
 
@@ -86,7 +90,6 @@ export class Caller implements KnownPrincipal {
 
   /** The grants that matter for these places. */
   async grantsAt(places: readonly Place[]): Promise<Grants> {
-    const known = places.every(place => this.#covered.has(place) || !namesResource(place))
-    return known ? this.#grants : loadGrants(this.#em, this.id, places)
+    return this.#held.reach(this.#em, places)
   }
 }

@@ -2,7 +2,7 @@
 import { actAs } from '../../storage/rows/stamp.ts'
 import { Failure } from '../../domain/failure.ts'
 import { isGlobal, isPlaceless } from '../../domain/permissions.ts'
-import { Caller, type KnownPrincipal } from './caller.ts'
+import { Caller, type IdentifiedPrincipal, type KnownPrincipal } from './caller.ts'
 import { denied } from './denied.ts'
 import type { Dependencies, Hashing } from './dependencies.ts'
 import { encodeAnswer } from './encode.ts'
@@ -17,7 +17,7 @@ export interface Input extends SourceInput, Partial<Hashing> {
   /** Where the handler puts the headers of its answer. */
   readonly headers?: Record<string, string>
   /** Undefined at a public operation. */
-  readonly principal: KnownPrincipal | undefined
+  readonly principal: IdentifiedPrincipal | undefined
 }
 
 type Rows = Readonly<Record<string, Row | Row[] | undefined>>

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { apiErrors, Failure, type ApiError } from '../../domain/failure.ts'
 import type { Place } from '../../domain/permissions.ts'
 import { findByIds } from '../../storage/by-ids.ts'
+import { findById } from '../../storage/entity-rows.ts'
 
 /** A row as the kernel sees it. */
 export interface Row {
@@ -100,6 +101,6 @@ export const load = async (em: EntityManager, from: Source, input: SourceInput):
   if (Array.isArray(value)) return loadAll(em, from, value as string[])
   const id = namedIn(input, from)
   if (id === undefined) return undefined
-  const row = await em.findOne<Row>(from.entity as EntityType<Row>, { id })
+  const row = await findById(em, from.entity as EntityType<Row>, id)
   return row ?? missingRow(from.missing, id)
 }

@@ -3,8 +3,9 @@ import type { Middleware, Context } from 'koa'
 import { z } from 'zod'
 import { Failure } from '../../../domain/failure.ts'
 import { networkOf } from '../../../domain/network.ts'
+import { isUuid } from '../../../domain/uuid.ts'
 import { findOrCreatePrincipal } from '../../../storage/principal.ts'
-import type { KnownPrincipal } from '../caller.ts'
+import type { IdentifiedPrincipal } from '../caller.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { readMembers, readParameters } from '../errors.ts'
 import type { Operation } from '../operation.ts'
@@ -16,13 +17,24 @@ import { defaultPasswordBounds, workPool } from '../work-pool.ts'
 import { readBody } from './body.ts'
 import type { State } from './state.ts'
 
-/** Finds the principal of the token in a request, else 401. */
-export const identify = async (ctx: Context, { authenticate, orm }: Dependencies): Promise<KnownPrincipal> => {
+/** Finds the principal of the token in a request, else 401; with its grants on some resources where they are named. */
+export const identify = async (
+  ctx: Context,
+  { authenticate, orm }: Dependencies,
+  resourceIds?: readonly string[],
+): Promise<IdentifiedPrincipal> => {
   const facts = await authenticate(ctx.get('Authorization') || undefined)
-  const { enabled, ...principal } = await findOrCreatePrincipal(orm.em.fork(), facts)
+  const { enabled, ...principal } = await findOrCreatePrincipal(orm.em.fork(), facts, resourceIds)
   if (!enabled) throw new Failure('PRINCIPAL_DISABLED')
   return principal
 }
+
+/**
+ * The resources that a call is known to be about before its body is read. What has a body may take long to be read, and
+ * is decided by the grants of the moment when it was.
+ */
+const namedIn = (ctx: Context, { body }: Operation): string[] | undefined =>
+  body ? undefined : Object.values(ctx['params'] as Record<string, string>).filter(isUuid)
 
 const shapeReader = (operation: Operation) => {
   const params = z.object(operation.params)
@@ -60,7 +72,7 @@ export const handlerOf = (operationId: string, operation: Operation, deps: Handl
   return async ctx => {
     ctx.state.operationId = operationId
     ctx.state.operation = operation
-    const principal = operation.needs === 'NOTHING' ? undefined : await identify(ctx, deps)
+    const principal = operation.needs === 'NOTHING' ? undefined : await identify(ctx, deps, namedIn(ctx, operation))
     if (principal) ctx.state.principal = principal
     const caller = principal?.id ?? networkOf(ctx.ip)
     if (cost) await consume(cost, caller)
