@@ -16,7 +16,7 @@ import {
 import { isRedacted } from '../pki/pkcs10-redaction.ts'
 import { bareKey, pkcs10Key, publicKeyHash, type BroughtKey } from '../pki/keys/request-key.ts'
 import { compromisedKeys, latestActive } from '../storage/issue-facts.ts'
-import { Ca } from '../storage/rows/ca.ts'
+import { surroundingsOf } from '../storage/policy-surroundings.ts'
 import type { CertRequest } from '../storage/rows/cert-request.ts'
 import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import { EndEntity } from '../storage/rows/end-entity.ts'
@@ -133,28 +133,26 @@ const latestByPolicy = async (em: EntityManager, all: readonly Asked[], now: Dat
   return ({ policy, endEntity }: Asked): Date | null => latest.get(policy.id)?.get(endEntity.id) ?? null
 }
 
-const readAround = async (em: EntityManager, all: readonly Asked[]) => {
-  const realms = byId(await em.find(Realm, idsOf(all.map(({ policy }) => policy.realmId))))
-  const named = idsOf(all.map(({ policy }) => policy.certificateProviderId))
-  const providers = byId(await em.find(CertificateProvider, named))
-  const cas = byId(await em.find(Ca, idsOf([...providers.values()].map(({ issuingCaId }) => issuingCaId))))
-  return ({ policy }: Asked) => {
-    const provider = found(providers, policy.certificateProviderId)
-    const caNotAfter = cas.get(provider.issuingCaId ?? '')?.validNotAfter ?? null
-    return { realm: found(realms, policy.realmId), provider, caNotAfter }
-  }
-}
-
 /** Reads everything that decides on these requests. */
 export const openCases = async (em: EntityManager, all: readonly Asked[], view: CaseView): Promise<OpenCase[]> => {
-  const around = await readAround(em, all)
+  const around = await surroundingsOf(
+    em,
+    all.map(({ policy }) => policy.id),
+  )
   const keys = await readKeys(all)
   const compromised = await compromisedKeys(em, keys.map(({ hash }) => hash).filter(isPresent))
   const latestOf = await latestByPolicy(em, all, view.now)
   return all.map((asked, index) => {
     const { brought = null, hash = null } = keys[index] ?? {}
     const isCompromised = compromised.has(hash ?? '')
-    return { ...view, ...around(asked), asked, brought, compromised: isCompromised, latestActive: latestOf(asked) }
+    return {
+      ...view,
+      ...found(around, asked.policy.id),
+      asked,
+      brought,
+      compromised: isCompromised,
+      latestActive: latestOf(asked),
+    }
   })
 }
 

@@ -16,7 +16,8 @@ export interface Fact {
   readonly what: string
 }
 
-const columnsOf = ({ type, objectId, realmId, certificateId, what }: Fact, author: Principal) => ({
+/** The members of the event that records a fact, but for its date. */
+export const eventOf = ({ type, objectId, realmId, certificateId, what }: Fact, author: Principal) => ({
   eventType: type,
   objectId,
   realmId: realmId ?? null,
@@ -27,7 +28,7 @@ const columnsOf = ({ type, objectId, realmId, certificateId, what }: Fact, autho
 })
 
 /** Records a fact at the next flush, its sentence ending with the actor of the EntityManager. */
-export const record = (em: EntityManager, fact: Fact): AuditEvent => em.create(AuditEvent, columnsOf(fact, actor(em)))
+export const record = (em: EntityManager, fact: Fact): AuditEvent => em.create(AuditEvent, eventOf(fact, actor(em)))
 
 /** Records many facts at once without a flush; their author is the actor of the EntityManager unless one is stated. */
 export const recordMany = (
@@ -38,13 +39,13 @@ export const recordMany = (
   insertRows(
     em,
     AuditEvent,
-    facts.map(fact => ({ ...columnsOf(fact, author), occurredDate: now })),
+    facts.map(fact => ({ ...eventOf(fact, author), occurredDate: now })),
   )
 
 const nothing: Fact = { type: 'PASSWORD_REJECTED', objectId: '', what: '' }
 
 /** As recordMany for a few facts, and the statement is the same where there are none: nobody can tell by the time. */
 export const recordEvenly = (em: EntityManager, facts: readonly Fact[], now: Date): Promise<void> => {
-  const rowOf = (fact: Fact) => ({ ...columnsOf(fact, actor(em)), occurredDate: now })
+  const rowOf = (fact: Fact) => ({ ...eventOf(fact, actor(em)), occurredDate: now })
   return insertSome(em, AuditEvent, { rows: facts.map(rowOf), members: Object.keys(rowOf(nothing)) })
 }

@@ -1,7 +1,9 @@
 // The CAs above a certificate, as the records link them.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../domain/failure.ts'
+import { entityOf, metadataOf, selectedColumns } from './entity-rows.ts'
 import { Ca } from './rows/ca.ts'
+import { statement, type Statement } from './statement.ts'
 
 /** Longer chains do not exist in practice; the bound ends a cycle that a bad import could make. */
 const maxLength = 10
@@ -29,15 +31,22 @@ const chainFrom = (cas: ReadonlyMap<string, Ca>, issuerCaId: Id): Chain => {
   return { issuers, complete: issuers.at(-1)?.root === true }
 }
 
-/** Loads the chains of many issuers with one query a level, and answers the chain of each. */
+let climbing: Statement<object> | undefined
+
+const selecting = (em: EntityManager): string =>
+  `with recursive above (id, length) as (
+     select id, 1 from unnest($1::uuid[]) as id
+     union select ca.issuer_ca_id, above.length + 1 from above join ca on ca.id = above.id
+       where not ca.root and ca.issuer_ca_id is not null and above.length < ${maxLength})
+   select ${selectedColumns(metadataOf(em, Ca), 'ca')} from ca where id in (select id from above)`
+
+/** Loads the chains of many issuers in one statement, and answers the chain of each. */
 export const loadChains = async (em: EntityManager, issuerCaIds: readonly Id[]): Promise<(issuerCaId: Id) => Chain> => {
-  const cas = new Map<string, Ca>()
-  let wanted = distinct(issuerCaIds)
-  while (wanted.length > 0) {
-    const found = await em.find(Ca, { id: { $in: wanted } })
-    for (const ca of found) cas.set(ca.id, ca)
-    wanted = distinct(found.map(above)).filter(id => !cas.has(id))
-  }
+  climbing ??= statement(selecting(em))
+  const ids = distinct(issuerCaIds)
+  const rows = ids.length > 0 ? await climbing.all(em, [ids]) : []
+  const found = rows.map(row => entityOf(em, Ca, { row })).filter(ca => ca !== null)
+  const cas = new Map(found.map(ca => [ca.id, ca]))
   return issuerCaId => chainFrom(cas, issuerCaId)
 }
 

@@ -1,6 +1,9 @@
 // Claims of runs on certificate requests: at most one run has a request at a time (contract 4.2).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertRequestStatus } from '../domain/enums.ts'
+import { entityOf, metadataOf, selectedColumns } from './entity-rows.ts'
+import { Certificate } from './rows/certificate.ts'
+import { statement, type Statement } from './statement.ts'
 
 /** Which requests a run claims: those in one of the states. */
 export interface Claim {
@@ -73,4 +76,28 @@ export const deliver = async (em: EntityManager, ids: readonly string[]): Promis
     [`{${ids.join(',')}}`],
   )
   return idsOf(rows)
+}
+
+interface Delivered {
+  /** Whether no call had delivered it before. */
+  readonly isFirst: boolean
+}
+
+let delivering: Statement<Delivered> | undefined
+
+const handingOut = (em: EntityManager): string =>
+  `with delivered as (update cert_request set undelivered = false where id = $1 and undelivered returning id)
+   select exists (select from delivered) as "isFirst", ${selectedColumns(metadataOf(em, Certificate), 'c', 'c.')}
+     from certificate c where c.id = $2 and c.cert_request_id = $1`
+
+/** Hands out the certificate of a request, which counts as delivered from then on; tells whether it did not before. */
+export const handOut = async (
+  em: EntityManager,
+  { certRequestId, certificateId }: { readonly certRequestId: string; readonly certificateId: string },
+): Promise<Delivered & { readonly certificate: Certificate }> => {
+  delivering ??= statement<Delivered>(handingOut(em))
+  const [row] = await delivering.all(em, [certRequestId, certificateId])
+  const certificate = row && entityOf(em, Certificate, { row, prefix: 'c.' })
+  if (!certificate) throw new Error(`The certificate ${certificateId} that was issued is missing.`)
+  return { isFirst: row.isFirst, certificate }
 }

@@ -1,52 +1,99 @@
-// Rows of an entity by statements of their own: the columns that MikroORM would read, made into the same managed entities.
+// Rows of entities by prepared statements: the columns that MikroORM would read, made into the same managed entities.
 import type { EntityManager, EntityMetadata } from '@mikro-orm/postgresql'
 import { statement, type Statement } from './statement.ts'
 
 /** The class of an entity. */
-export type EntityType<T extends object> = abstract new (...args: never[]) => T
+export type EntityType<T extends object = object> = abstract new (...args: never[]) => T
 
-type Properties = EntityMetadata['props']
+type Property = EntityMetadata['props'][number]
 
-const alias = 'e'
-
-const isRead = ({ lazy, persist, formula }: Properties[number]): boolean =>
+const isRead = ({ lazy, persist, formula }: Property): boolean =>
   lazy !== true && (persist !== false || formula !== undefined)
 
-/** The columns of an entity that are read with it, as they are selected from its table or a set of its rows named `e`. */
-export const selectedColumns = ({ props }: Pick<EntityMetadata, 'props'>): string => {
-  const quoted = (name: string): string => `${alias}."${name}"`
-  const columns = Object.fromEntries(props.map(({ name, fieldNames = [] }) => [name, quoted(fieldNames[0] ?? name)]))
+const columnOf = ({ name, fieldNames = [] }: Property): string => fieldNames[0] ?? name
+
+/** What the records hold of an entity: its table and the members that have a column. */
+export const metadataOf = (em: EntityManager, entity: EntityType): EntityMetadata =>
+  em.getMetadata(entity as never) as unknown as EntityMetadata
+
+/**
+ * The columns that are read with an entity, as they are selected from its table or a set of its rows. Several entities
+ * can be read by one statement where each has a prefix.
+ */
+export const selectedColumns = ({ props }: EntityMetadata, alias: string, prefix = ''): string => {
+  const columns = Object.fromEntries(props.map(one => [one.name, `${alias}."${columnOf(one)}"`]))
+  const expressionOf = ({ name, formula }: Property): string =>
+    formula ? String(formula(columns as never, { alias } as never)) : (columns[name] ?? name)
   return props
     .filter(isRead)
-    .map(({ name, formula, fieldNames = [] }) =>
-      formula ? `${String(formula(columns as never, { alias } as never))} as "${fieldNames[0] ?? name}"` : columns[name],
-    )
+    .map(one => `${expressionOf(one)} as "${prefix}${columnOf(one)}"`)
     .join(', ')
 }
 
-const byId = new Map<unknown, Statement<object>>()
+const managed = <T extends object>(em: EntityManager, entity: EntityType<T>, id: unknown): T | undefined =>
+  em.getUnitOfWork().getById(entity as never, id as never) as T | undefined
 
-const statementOf = <T extends object>(em: EntityManager, entity: EntityType<T>): Statement<object> => {
-  const known = byId.get(entity)
+const without = (row: object, prefix: string): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(row)
+      .filter(([column]) => column.startsWith(prefix))
+      .map(([column, value]) => [column.slice(prefix.length), value]),
+  )
+
+/** Makes a row with these columns the managed entity of an EntityManager; null where a joined row is not there. */
+export const entityOf = <T extends object>(
+  em: EntityManager,
+  entity: EntityType<T>,
+  { row, prefix = '' }: { readonly row: object; readonly prefix?: string },
+): T | null => {
+  const own = prefix === '' ? (row as Record<string, unknown>) : without(row, prefix)
+  if (own['id'] === null || own['id'] === undefined) return null
+  return managed(em, entity, own['id']) ?? (em.map(entity as never, own as never) as T)
+}
+
+/** An entity and the id of one of its rows. */
+export interface Named {
+  readonly entity: EntityType
+  readonly id: string
+}
+
+const prefixOf = (index: number): string => `${index}.`
+
+const selecting = (em: EntityManager, entities: readonly EntityType[]): string => {
+  const parts = entities.map((entity, index) => ({ meta: metadataOf(em, entity), alias: `e${index}`, index }))
+  const columns = parts.map(({ meta, alias, index }) => selectedColumns(meta, alias, prefixOf(index)))
+  const joins = parts.map(
+    ({ meta, alias, index }) => `left join "${meta.tableName}" ${alias} on ${alias}.id = $${index + 1}`,
+  )
+  return `select ${columns.join(', ')} from (select 1) as one ${joins.join(' ')}`
+}
+
+const byNames = new Map<string, Statement<object>>()
+
+const statementFor = (em: EntityManager, entities: readonly EntityType[]): Statement<object> => {
+  const key = entities.map(({ name }) => name).join()
+  const known = byNames.get(key)
   if (known) return known
-  const meta = em.getMetadata(entity as never) as unknown as EntityMetadata
-  const made = statement(`select ${selectedColumns(meta)} from "${meta.tableName}" ${alias} where ${alias}.id = $1`)
-  byId.set(entity, made)
+  const made = statement<object>(selecting(em, entities))
+  byNames.set(key, made)
   return made
 }
 
-/** Makes a row that was read with these columns the managed entity of an EntityManager. */
-export const entityOf = <T extends object>(em: EntityManager, entity: EntityType<T>, row: object): T =>
-  em.map(entity as never, row) as T
-
-/** The entity with an id (a UUID), managed as if `findOne` had read it; what is managed already is not read again. */
-export const findById = async <T extends object>(
-  em: EntityManager,
-  entity: EntityType<T>,
-  id: string,
-): Promise<T | null> => {
-  const known = em.getUnitOfWork().getById(entity as never, id as never) as T | undefined
-  if (known) return known
-  const [row] = await statementOf(em, entity).all(em, [id])
-  return row ? entityOf(em, entity, row) : null
+/** The rows of these entities and ids (UUIDs) in one statement, managed as if `findOne` had read each; null: not there. */
+export const findTogether = async (em: EntityManager, all: readonly Named[]): Promise<(object | null)[]> => {
+  const missing = all.filter(({ entity, id }) => managed(em, entity, id) === undefined)
+  const statement =
+    missing.length > 0 &&
+    statementFor(
+      em,
+      missing.map(({ entity }) => entity),
+    )
+  const [row = {}] = statement
+    ? await statement.all(
+        em,
+        missing.map(({ id }) => id),
+      )
+    : []
+  const found = new Map(missing.map((one, index) => [one, entityOf(em, one.entity, { row, prefix: prefixOf(index) })]))
+  return all.map(one => found.get(one) ?? managed(em, one.entity, one.id) ?? null)
 }

@@ -123,19 +123,6 @@ export const grantCreator = (
   { scope, resourceIds }: { scope: Scope; resourceIds: readonly string[] },
 ): Promise<void> => grant(em, creatorId, { scope, resourceIds, permissions: creatorGrants[scope] })
 
-/** Grants the same on a resource that is not stored yet: the flush that stores it writes the grant as well. */
-export const grantCreatorAtFlush = (
-  em: EntityManager,
-  creatorId: string,
-  { scope, resourceId }: { scope: Scope; resourceId: string },
-): void =>
-  void em.create(PermissionGrant, {
-    principalId: creatorId,
-    scope,
-    resourceId,
-    permissions: [...creatorGrants[scope]],
-  })
-
 /** The permissions that a principal is to hold on one resource. */
 export interface ResourceGrant {
   readonly id: string

@@ -5,7 +5,7 @@ import type { EntityClass, EntityManager } from '@mikro-orm/postgresql'
 const atOnce = 1000
 
 /** How a value stands in JSON where JSON has no form of its own for it. */
-const jsonForm = (value: unknown): unknown =>
+export const jsonForm = (value: unknown): unknown =>
   value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
 
 type Rows = readonly Readonly<Record<string, unknown>>[]

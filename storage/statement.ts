@@ -20,7 +20,10 @@ const run = async <Row>(em: EntityManager, sql: string, values: readonly unknown
     const { rows } = await executor.executeQuery(CompiledQuery.raw(sql, [...values]))
     return rows as Row[]
   } catch (error) {
-    throw em.getPlatform().getExceptionConverter().convertException(error as Error)
+    throw em
+      .getPlatform()
+      .getExceptionConverter()
+      .convertException(error as Error)
   }
 }
 

@@ -1,4 +1,5 @@
 // Running one operation on shaped input, in the order of contract 1.6: existence, rights, state and version, rules.
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { actAs } from '../../storage/rows/stamp.ts'
 import { Failure } from '../../domain/failure.ts'
 import { isGlobal, isPlaceless } from '../../domain/permissions.ts'
@@ -9,7 +10,7 @@ import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
 import type { Operation, Operations } from './operation.ts'
-import { load, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
+import { loadAll, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
 export interface Input extends SourceInput, Partial<Hashing> {
@@ -67,22 +68,16 @@ const mustBeOfKind = ({ onlyFor }: Operation, { type }: KnownPrincipal): void =>
   if (onlyFor && type !== onlyFor) throw new Failure('ACCESS_DENIED', 'The operation is for API clients only.')
 }
 
-const loadAll = async (em: Parameters<typeof load>[0], operation: Operation, input: Input): Promise<Rows> => {
-  const rows: Record<string, Row | Row[] | undefined> = {}
-  for (const [name, source] of Object.entries(operation.on)) rows[name] = await load(em, source, input)
-  return rows
-}
-
-const authorized = async (em: Parameters<typeof load>[0], operation: Operation, input: Input) => {
+const authorized = async (em: EntityManager, operation: Operation, input: Input) => {
   const { principal } = input
-  if (!principal) return { rows: await loadAll(em, operation, input), caller: undefined }
+  if (!principal) return { rows: await loadAll(em, operation.on, input), caller: undefined }
   const declared = declaredBy(operation)
   if (asksGloballyOnly(operation)) {
     const caller = await Caller.load(em, principal, { declared })
     await demandGlobally(operation, caller, input)
-    return { rows: await loadAll(em, operation, input), caller }
+    return { rows: await loadAll(em, operation.on, input), caller }
   }
-  const rows = await loadAll(em, operation, input)
+  const rows = await loadAll(em, operation.on, input)
   const caller = await Caller.load(em, principal, { places: every(rows).map(placeOf), declared })
   await demand(operation, caller, rows)
   mustBeOfKind(operation, principal)
@@ -94,6 +89,10 @@ export interface Running extends Dependencies {
   readonly operations?: Operations
 }
 
+/** What only reads changes none of the rows that it has loaded; what it records is new. */
+const mayHaveWritten = ({ method }: Operation, em: EntityManager): boolean =>
+  method !== 'GET' || em.getUnitOfWork().getPersistStack().size > 0
+
 const attempt = async (operation: Operation, input: Input, deps: Running): Promise<unknown> => {
   const em = deps.orm.em.fork()
   if (input.principal) actAs(em, input.principal)
@@ -103,7 +102,7 @@ const attempt = async (operation: Operation, input: Input, deps: Running): Promi
   const { headers = {}, hashInLine = work => work() } = input
   const surroundings = { em, temporal, clock, settings, seal, operations, headers, hashInLine }
   const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
-  await em.flush()
+  if (mayHaveWritten(operation, em)) await em.flush()
   return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)
 }
 

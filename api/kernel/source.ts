@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { apiErrors, Failure, type ApiError } from '../../domain/failure.ts'
 import type { Place } from '../../domain/permissions.ts'
 import { findByIds } from '../../storage/by-ids.ts'
-import { findById } from '../../storage/entity-rows.ts'
+import { findTogether } from '../../storage/entity-rows.ts'
 
 /** A row as the kernel sees it. */
 export interface Row {
@@ -85,7 +85,7 @@ export const namedIn = (input: SourceInput, from: Source): string | undefined =>
   return typeof id === 'string' ? id : undefined
 }
 
-const loadAll = async (em: EntityManager, { entity, missing }: Source, ids: readonly string[]): Promise<Row[]> => {
+const loadList = async (em: EntityManager, { entity, missing }: Source, ids: readonly string[]): Promise<Row[]> => {
   const rows = await findByIds(em, entity as EntityType<Row>, ids)
   const byId = new Map(rows.map(row => [row.id, row]))
   return ids.map(id => byId.get(id) ?? missingRow(missing, id))
@@ -95,12 +95,32 @@ const missingRow = (code: ApiError, id: string): never => {
   throw new Failure(code, `${apiErrors[code].description}: ${id}.`)
 }
 
-/** Loads what a source names: a row, rows, or undefined where nothing is named; an unknown id is a 404. */
-export const load = async (em: EntityManager, from: Source, input: SourceInput): Promise<Row | Row[] | undefined> => {
-  const value = valueIn(input, from)
-  if (Array.isArray(value)) return loadAll(em, from, value as string[])
-  const id = namedIn(input, from)
-  if (id === undefined) return undefined
-  const row = await findById(em, from.entity as EntityType<Row>, id)
-  return row ?? missingRow(from.missing, id)
+type Loaded = Row | Row[] | undefined
+
+/**
+ * Loads what sources name: rows, or undefined where nothing is named; the first unknown id is a 404. Single rows are read
+ * by one statement.
+ */
+export const loadAll = async (
+  em: EntityManager,
+  sources: Readonly<Record<string, Source>>,
+  input: SourceInput,
+): Promise<Readonly<Record<string, Loaded>>> => {
+  const single = Object.values(sources).flatMap(source => {
+    const id = namedIn(input, source)
+    return id === undefined ? [] : [{ source, entity: source.entity, id }]
+  })
+  const rows = await findTogether(em, single)
+  const found = new Map(single.map(({ source, id }, index) => [source, { id, row: rows[index] as Row | null }]))
+  const loaded: Record<string, Loaded> = {}
+  for (const [name, source] of Object.entries(sources)) {
+    const list = valueIn(input, source)
+    const { id = '', row } = found.get(source) ?? {}
+    loaded[name] = Array.isArray(list)
+      ? await loadList(em, source, list)
+      : row === null
+        ? missingRow(source.missing, id)
+        : row
+  }
+  return loaded
 }

@@ -1,14 +1,14 @@
 // How resources are written: what belongs together is stored in one transaction (contract 7.2, 11.1).
 import { isDeepStrictEqual } from 'node:util'
-import type { EntityClass, EntityManager, RequiredEntityData } from '@mikro-orm/postgresql'
+import type { RequiredEntityData } from '@mikro-orm/postgresql'
 import type { Scope } from '../../domain/permissions.ts'
-import { record } from '../../storage/audit.ts'
-import { grantCreator } from '../../storage/grant.ts'
-import type { Caller } from './caller.ts'
+import type { EntityType } from '../../storage/entity-rows.ts'
+import { storeNew } from '../../storage/store-new.ts'
+import type { Surroundings } from './operation.ts'
 
 /** A new resource: what it is made of, its scope, and the sentence that records it. */
 export interface Creation<T extends object> {
-  readonly entity: EntityClass<T>
+  readonly entity: EntityType<T>
   readonly data: RequiredEntityData<T>
   readonly what: string
   readonly realmId?: string
@@ -16,25 +16,22 @@ export interface Creation<T extends object> {
   readonly scope?: Scope
 }
 
-/** Stores a new resource, gives its maker the grant and records it. */
+/** Stores a new resource, gives its maker the grant and records it, all of it or nothing. */
 export const create = <T extends { id: string }>(
-  em: EntityManager,
-  caller: Caller,
+  { em, clock }: Pick<Surroundings, 'em' | 'clock'>,
   { entity, data, what, realmId, scope }: Creation<T>,
 ): Promise<T> =>
-  em.transactional(async transaction => {
-    const made = transaction.create<T>(entity, data)
-    await transaction.flush()
-    if (scope) await grantCreator(transaction, caller.id, { scope, resourceIds: [made.id] })
-    record(transaction, {
+  storeNew<T>(em, {
+    entity,
+    data,
+    scope,
+    now: clock(),
+    fact: ({ id }) => ({
       type: 'ENTITY_CREATED',
-      objectId: made.id,
-      realmId: realmId ?? (scope === 'REALM' ? made.id : null),
+      objectId: id,
+      realmId: realmId ?? (scope === 'REALM' ? id : null),
       what: `${what} created`,
-    })
-    await transaction.flush()
-    await transaction.refresh(made)
-    return made
+    }),
   })
 
 type Changes<T> = { readonly [K in Exclude<keyof T, 'version'>]?: T[K] | undefined } & { readonly version?: unknown }

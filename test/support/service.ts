@@ -9,6 +9,7 @@ import { MailStarts } from '../../activities/mail/starting.ts'
 import type { Services } from '../../activities/services.ts'
 import type { Dependencies } from '../../api/kernel/dependencies.ts'
 import { connectTemporal } from '../../api/kernel/temporal.ts'
+import { openStorage } from '../../storage/orm.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { createDataConverter } from '../../worker/payload-codec.ts'
 import { createRuns } from '../../worker/runs.ts'
@@ -37,10 +38,13 @@ export interface ServiceOptions {
   readonly deps?: Partial<Dependencies>
   /** Without a worker nothing that takes time happens, until `startWorker` is called. */
   readonly withoutWorker?: boolean
+  /** The worker reaches the database under another role than the API, so that their statements can be told apart. */
+  readonly ownStorage?: boolean
 }
 
 /** Starts the service; `stop()` it after the tests. */
-export const startService = async ({ services: own, deps, withoutWorker = false }: ServiceOptions = {}) => {
+export const startService = async (options: ServiceOptions = {}) => {
+  const { services: own, deps, withoutWorker = false, ownStorage = false } = options
   quiet()
   const taskQueue = `test-${randomUUID()}`
   const dataConverter = createDataConverter(testPayloadKeys)
@@ -50,12 +54,13 @@ export const startService = async ({ services: own, deps, withoutWorker = false 
   const connection = await NativeConnection.connect({ address })
   const client = new Client({ connection, namespace, dataConverter })
   const runs = createRuns(client, taskQueue)
+  const orm = ownStorage ? await openStorage({ url: api.databaseUrl }) : api.deps.orm
   const services: Services = {
-    orm: api.deps.orm,
+    orm,
     seal: api.deps.seal,
     settings: api.deps.settings,
     runs,
-    mailStarts: new MailStarts({ orm: api.deps.orm, runs, warn: () => {} }),
+    mailStarts: new MailStarts({ orm, runs, warn: () => {} }),
     clock: () => new Date(),
     baseUrl: 'http://localhost',
     directory: openDirectory(directorySettings()),
@@ -79,6 +84,7 @@ export const startService = async ({ services: own, deps, withoutWorker = false 
   const stop = async (): Promise<void> => {
     await stopWorker?.()
     await services.mailStarts.end()
+    if (ownStorage) await orm.close()
     await api.stop()
     await connection.close()
   }

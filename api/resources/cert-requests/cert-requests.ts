@@ -4,10 +4,9 @@ import { judge, newCaseView, openCase, type Asked } from '../../../authority/req
 import { initialStatus } from '../../../domain/lifecycle.ts'
 import type { KeyGenParams } from '../../../domain/policy-rules.ts'
 import { withoutSecrets } from '../../../pki/pkcs10-redaction.ts'
-import { record } from '../../../storage/audit.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
-import { grantCreatorAtFlush } from '../../../storage/grant.ts'
+import { storeNew } from '../../../storage/store-new.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
@@ -17,7 +16,7 @@ import {
   CreateCertReqResponseDto,
   GetCertReqResponseDto,
 } from './dtos.ts'
-import { askForProof, startMails, startWaiting, unproven } from './waiting.ts'
+import { askForProof, startMails, startWaiting, unproven, type Asking } from './waiting.ts'
 import { ruleBreaches } from './refusals.ts'
 import { onlyOnce } from './repetition.ts'
 
@@ -42,34 +41,50 @@ interface Named {
   readonly idempotencyKey: string | null
 }
 
-const makeRequest = (em: EntityManager, { policy, endEntity, ...asked }: Asked, named: Named): CertRequest => {
-  const request = em.create(CertRequest, {
-    realmId: policy.realmId,
-    policyId: policy.id,
-    endEntityId: endEntity.id,
-    policyName: policy.name,
-    endEntityCommonName: endEntity.commonName ?? null,
-    endEntityAlias: endEntity.alias ?? null,
-    validFor: asked.validFor,
-    keyPairMode: asked.keyPairMode,
-    keyGenParamsDto: asked.keyGenParams,
-    pkcs10: asked.pkcs10 && withoutSecrets(asked.pkcs10),
-    publicKey: asked.publicKey,
-    certRequestStatus: initialStatus(policy),
-    requiresManualApproval: policy.requiresManualApproval,
-    dualControl: policy.dualControl,
-    requesterMayApprove: policy.requesterMayApprove,
-    userResponses: [],
-    reference: named.reference,
-    idempotencyKey: named.idempotencyKey,
+const storeRequest = (
+  em: EntityManager,
+  { policy, endEntity, ...asked }: Asked,
+  { named, now }: { readonly named: Named; readonly now: Date },
+): Promise<CertRequest> => {
+  const { realmId, requiresManualApproval, dualControl, requesterMayApprove } = policy
+  const label = endEntity.commonName ?? endEntity.alias ?? endEntity.id
+  return storeNew(em, {
+    entity: CertRequest,
+    data: {
+      realmId,
+      policyId: policy.id,
+      endEntityId: endEntity.id,
+      validFor: asked.validFor,
+      keyPairMode: asked.keyPairMode,
+      keyGenParamsDto: asked.keyGenParams,
+      pkcs10: asked.pkcs10 && withoutSecrets(asked.pkcs10),
+      publicKey: asked.publicKey,
+      certRequestStatus: initialStatus(policy),
+      requiresManualApproval,
+      dualControl,
+      requesterMayApprove,
+      userResponses: [],
+      reference: named.reference,
+      idempotencyKey: named.idempotencyKey,
+    },
+    scope: 'CERT_REQUEST',
+    fact: ({ id }) => {
+      const what = `Certificate request of ${label} under policy ${policy.name} created`
+      return { type: 'CERT_REQUEST_CREATED', objectId: id, realmId, what }
+    },
+    now,
   })
-  record(em, {
-    type: 'CERT_REQUEST_CREATED',
-    objectId: request.id,
-    realmId: request.realmId,
-    what: `Certificate request of ${request.label} under policy ${policy.name} created`,
+}
+
+/** Stores a request, and with it the mail that asks for a proof of the address where its policy wants one. */
+const store = async (em: EntityManager, asked: Asked, { named, ...asking }: Asking & { readonly named: Named }) => {
+  const storing = { named, now: asking.clock() }
+  if (initialStatus(asked.policy) !== 'REQUIRES_EMAIL_VERIFICATION')
+    return { request: await storeRequest(em, asked, storing), groups: [] }
+  return em.transactional(async transaction => {
+    const request = await storeRequest(transaction, asked, storing)
+    return { request, groups: await askForProof(transaction, unproven([request], [asked.endEntity]), asking) }
   })
-  return request
 }
 
 export const createCertRequest = operation('POST /cert-requests', {
@@ -101,13 +116,7 @@ export const createCertRequest = operation('POST /cert-requests', {
     onlyOnce(em, { caller, body }, async () => {
       const asked = askedIn(body, { policy, endEntity })
       judge(await openCase(em, asked, await newCaseView(settings, clock)))
-      const { request, groups } = await em.transactional(async transaction => {
-        const request = makeRequest(transaction, asked, body)
-        grantCreatorAtFlush(transaction, caller.id, { scope: 'CERT_REQUEST', resourceId: request.id })
-        await transaction.flush()
-        const groups = await askForProof(transaction, unproven([request], [endEntity]), { settings, seal, clock })
-        return { request, groups }
-      })
+      const { request, groups } = await store(em, asked, { named: body, settings, seal, clock })
       await startWaiting(temporal, settings, [request])
       await startMails(temporal, groups)
       return request

@@ -59,7 +59,8 @@ export const unproven = (requests: readonly Made[], endEntities: readonly Subjec
   })
 }
 
-interface Asking {
+/** What the mails are made with. */
+export interface Asking {
   readonly settings: Settings
   readonly seal: Seal
   readonly clock: () => Date

@@ -46,10 +46,13 @@ export const createCertificateProvider = operation('POST /certificate-providers'
   fails: [415, 422],
   refuses: ['ALREADY_EXISTS', 'INVALID_PROVIDER_CONFIGURATION'],
   never: [404],
-  handle: async ({ em, caller, temporal, body: { name, certificateProviderType, configuration } }) => {
+  handle: async ({ em, clock, temporal, body: { name, certificateProviderType, configuration } }) => {
     const settings = await newSettings(certificateProviderType, name, configuration)
     const data = { name, certificateProviderType, settings }
-    const made = await create(em, caller, { entity: CertificateProvider, data, what: `Certificate provider ${name}` })
+    const made = await create(
+      { em, clock },
+      { entity: CertificateProvider, data, what: `Certificate provider ${name}` },
+    )
     await temporal.run(prepareProviderRun(made.id), preparationSeconds)
     return shown(await em.refreshOrFail(made))
   },

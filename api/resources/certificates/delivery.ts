@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { sortOut } from '../../../domain/batch.ts'
 import { Failure } from '../../../domain/failure.ts'
-import { deliver } from '../../../storage/claims.ts'
+import { deliver, handOut } from '../../../storage/claims.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import type { ItemOutcome } from '../../../workflows/issue-certificates.ts'
 import { certificateAnswer } from './answers.ts'
@@ -41,10 +41,10 @@ export const deliverOne = async (
   { outcomes, now }: { outcomes: Outcomes; now: Date },
 ) => {
   const { request, step } = planned
-  const unclaimed = step === 'DELIVER' ? await deliver(em, [request.id]) : new Set<string>()
-  const certificateId = certificateOf(planned, outcomes, unclaimed)
-  if (step !== 'DELIVER') await deliver(em, [request.id])
-  const row = await em.findOneOrFail(Certificate, certificateId)
+  const isThere = step === 'DELIVER'
+  const certificateId = isThere ? (request.certificateId ?? '') : certificateIdOf(request, outcomes.get(request.id))
+  const { isFirst, certificate: row } = await handOut(em, { certRequestId: request.id, certificateId })
+  if (isThere && !isFirst) throw new Failure('ALREADY_ISSUED')
   const certificateChainPem = await chainOf(em, row)
   const certificate = certificateAnswer(row, now)
   return { certificate, certificatePem: pemOf(row), certificateChainPem, certRequestStatus: 'ISSUED' as const }

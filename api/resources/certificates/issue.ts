@@ -61,6 +61,12 @@ export interface Patience {
   readonly seconds: number
 }
 
+/** A certificate is there for good: whichever run of this id made it, it is the outcome. */
+const areIssued = (outcomes: readonly ItemOutcome[], ids: readonly string[]): boolean => {
+  const issued = new Set(outcomes.filter(({ certificateId }) => certificateId).map(one => one.certRequestId))
+  return ids.every(id => issued.has(id))
+}
+
 /** Claims those of the requests that nobody issues and starts their run; answers their ids. */
 export const begin = async (
   { em, temporal, clock }: Issuing,
@@ -94,11 +100,13 @@ const endOf = async (temporal: Temporal, runId: string, seconds: number): Promis
  */
 export const outcomesOf = async (
   { em, temporal }: Issuing,
+  ids: readonly string[],
   { runId, seconds }: Patience,
 ): Promise<ItemOutcome[] | Pending> => {
   const end = performance.now() + seconds * 1000
   const outcomes = await endOf(temporal, runId, seconds)
   if (outcomes === PENDING) return PENDING
+  if (outcomes && areIssued(outcomes, ids)) return outcomes
   const held = await em.find(CertRequest, { runId }, { disableIdentityMap: true })
   if (outcomes && held.length === 0) return outcomes
   await temporal.start(issueRun(runId, held))
@@ -114,8 +122,9 @@ const waitFor = async (
   requests: readonly CertRequest[],
   patience: Patience,
 ): Promise<ItemOutcome[]> => {
-  const outcomes = await outcomesOf(issuing, patience)
-  return outcomes === PENDING ? requests.map(({ id }) => ({ certRequestId: id, failure: pending })) : outcomes
+  const ids = requests.map(({ id }) => id)
+  const outcomes = await outcomesOf(issuing, ids, patience)
+  return outcomes === PENDING ? ids.map(id => ({ certRequestId: id, failure: pending })) : outcomes
 }
 
 /** Waits so many seconds for the runs that others have started for these requests; answers the outcome of each. */

@@ -53,7 +53,8 @@ const waitTogether = async (group: Group, issuing: Issuing, runId: string): Prom
   const over = new AbortController()
   // It looks for what is known a little earlier: where it fails, the end of the run tells.
   tellEarly(group, issuing, over.signal).catch(() => {})
-  const outcomes = await outcomesOf(issuing, { runId, seconds }).finally(() => over.abort())
+  const ids = group.map(({ item }) => item.request.id)
+  const outcomes = await outcomesOf(issuing, ids, { runId, seconds }).finally(() => over.abort())
   if (outcomes !== PENDING) answerAll(group, outcomes)
   for (const { item, answer } of group) answer({ certRequestId: item.request.id, failure: pending })
 }

@@ -33,15 +33,18 @@ export const createNewEndEntity = operation('POST /end-entities', {
   returns: [201, CreateEndEntityResponseDto],
   fails: [415, 422],
   refuses: ['VALIDATION_FAILED', 'ALREADY_EXISTS'],
-  handle: ({ em, caller, realm, body }) => {
+  handle: ({ em, clock, realm, body }) => {
     const fields = endEntityFields(body)
-    return create(em, caller, {
-      entity: EndEntity,
-      data: { realmId: realm.id, ...fields },
-      what: `End entity ${nameOf(fields)}`,
-      realmId: realm.id,
-      scope: 'END_ENTITY',
-    })
+    return create(
+      { em, clock },
+      {
+        entity: EndEntity,
+        data: { realmId: realm.id, ...fields },
+        what: `End entity ${nameOf(fields)}`,
+        realmId: realm.id,
+        scope: 'END_ENTITY',
+      },
+    )
   },
 })
 

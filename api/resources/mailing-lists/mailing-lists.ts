@@ -61,9 +61,9 @@ export const createNewMailingList = operation('POST /mailing-lists', {
   returns: [201, CreateNewMailingListResponseDto],
   fails: [409, 415],
   refuses: ['VALIDATION_FAILED', 'ALREADY_EXISTS'],
-  handle: async ({ em, caller, body: { name, emails } }) => {
+  handle: async ({ em, clock, body: { name, emails } }) => {
     const data = { name, emails: addressesIn(emails) }
-    return shown(em, await create(em, caller, { entity: MailingList, data, what: `Mailing list ${name}` }))
+    return shown(em, await create({ em, clock }, { entity: MailingList, data, what: `Mailing list ${name}` }))
   },
 })
 

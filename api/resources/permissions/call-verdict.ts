@@ -10,7 +10,7 @@ import { loadGrantsOfAll } from '../../../storage/grant.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { rightsOf, type FurtherNeed } from '../../kernel/needs.ts'
 import type { Operation } from '../../kernel/operation.ts'
-import { load, missingCodeOf, placeOf, type EntityType, type Row, type Source } from '../../kernel/source.ts'
+import { loadAll, missingCodeOf, placeOf, type EntityType, type Row, type Source } from '../../kernel/source.ts'
 
 /** One right that an operation asks, and on what. */
 interface Need extends FurtherNeed {
@@ -73,8 +73,8 @@ const findTarget = async (
   if (id === null && asked && !optional && !isPlaceless(right))
     throw new Failure('INVALID_REQUEST', undefined, [{ field: 'id', message: `is required: it names ${need.on}` }])
   const source = { entity, part: 'query', member: 'id', missing: missingCodeOf(entity) } as const
-  const row = (await load(em, source, { params: {}, query: { id }, body: null })) as Row | undefined
-  return row && { need, entity, row }
+  const { row } = await loadAll(em, { row: source }, { params: {}, query: { id }, body: null })
+  return row && { need, entity, row: row as Row }
 }
 
 const judge = async (principal: Caller, need: Need, target: Target | undefined): Promise<Judged> => {

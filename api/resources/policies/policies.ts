@@ -74,16 +74,19 @@ export const createNewPolicy = operation('POST /policies', {
   returns: [201, CreatePolicyResponseDto],
   fails: [415, 422],
   refuses,
-  handle: async ({ em, caller, realm, provider, body }) => {
+  handle: async ({ em, caller, clock, realm, provider, body }) => {
     await mustBeSigners(em, caller, { given: body })
     await compilePatterns(body.endEntityRules)
-    return create(em, caller, {
-      entity: Policy,
-      data: complete(body, realm, provider),
-      what: `Policy ${body.name}`,
-      realmId: realm.id,
-      scope: 'POLICY',
-    })
+    return create(
+      { em, clock },
+      {
+        entity: Policy,
+        data: complete(body, realm, provider),
+        what: `Policy ${body.name}`,
+        realmId: realm.id,
+        scope: 'POLICY',
+      },
+    )
   },
 })
 

@@ -30,8 +30,8 @@ export const createNewRealm = operation('POST /realms', {
   returns: [201, CreateRealmResponseDto],
   fails: [409, 415],
   refuses: ['ALREADY_EXISTS'],
-  handle: ({ em, caller, body: { name, mailingListId } }) =>
-    create(em, caller, { entity: Realm, data: { name, mailingListId }, what: `Realm ${name}`, scope: 'REALM' }),
+  handle: ({ em, clock, body: { name, mailingListId } }) =>
+    create({ em, clock }, { entity: Realm, data: { name, mailingListId }, what: `Realm ${name}`, scope: 'REALM' }),
 })
 
 export const getRealm = operation('GET /realms/:id', {
