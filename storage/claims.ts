@@ -78,6 +78,20 @@ export const deliver = async (em: EntityManager, ids: readonly string[]): Promis
   return idsOf(rows)
 }
 
+/** A request that has its certificate. */
+export interface Issued {
+  readonly certRequestId: string
+  readonly certificateId: string
+}
+
+const issued = statement<Issued>(
+  `select id as "certRequestId", certificate_id as "certificateId" from cert_request
+    where id = any($1::uuid[]) and certificate_id is not null`,
+)
+
+/** Those of the requests that have their certificate. */
+export const issuedAmong = (em: EntityManager, ids: readonly string[]): Promise<Issued[]> => issued.all(em, [ids])
+
 interface Delivered {
   /** Whether no call had delivered it before. */
   readonly isFirst: boolean
@@ -93,7 +107,7 @@ const handingOut = (em: EntityManager): string =>
 /** Hands out the certificate of a request, which counts as delivered from then on; tells whether it did not before. */
 export const handOut = async (
   em: EntityManager,
-  { certRequestId, certificateId }: { readonly certRequestId: string; readonly certificateId: string },
+  { certRequestId, certificateId }: Issued,
 ): Promise<Delivered & { readonly certificate: Certificate }> => {
   delivering ??= statement<Delivered>(handingOut(em))
   const [row] = await delivering.all(em, [certRequestId, certificateId])

@@ -10,20 +10,21 @@ type Property = EntityMetadata['props'][number]
 const isRead = ({ lazy, persist, formula }: Property): boolean =>
   lazy !== true && (persist !== false || formula !== undefined)
 
-const columnOf = ({ name, fieldNames = [] }: Property): string => fieldNames[0] ?? name
+const columnOf = ({ name, fieldNames }: Property): string => fieldNames[0] ?? name
 
 /** What the records hold of an entity: its table and the members that have a column. */
-export const metadataOf = (em: EntityManager, entity: EntityType): EntityMetadata =>
-  em.getMetadata(entity as never) as unknown as EntityMetadata
+export const metadataOf = (em: EntityManager, entity: EntityType): EntityMetadata => em.getMetadata<object>(entity)
 
 /**
  * The columns that are read with an entity, as they are selected from its table or a set of its rows. Several entities
  * can be read by one statement where each has a prefix.
  */
-export const selectedColumns = ({ props }: EntityMetadata, alias: string, prefix = ''): string => {
+export const selectedColumns = ({ props, tableName }: EntityMetadata, alias: string, prefix = ''): string => {
   const columns = Object.fromEntries(props.map(one => [one.name, `${alias}."${columnOf(one)}"`]))
+  const table = { alias, name: tableName, qualifiedName: tableName, toString: () => alias }
+  // The formulas of storage/rows are texts.
   const expressionOf = ({ name, formula }: Property): string =>
-    formula ? String(formula(columns as never, { alias } as never)) : (columns[name] ?? name)
+    (formula?.(columns, table) as string | undefined) ?? columns[name] ?? name
   return props
     .filter(isRead)
     .map(one => `${expressionOf(one)} as "${prefix}${columnOf(one)}"`)
@@ -48,7 +49,7 @@ export const entityOf = <T extends object>(
 ): T | null => {
   const own = prefix === '' ? (row as Record<string, unknown>) : without(row, prefix)
   if (own['id'] === null || own['id'] === undefined) return null
-  return managed(em, entity, own['id']) ?? (em.map(entity as never, own as never) as T)
+  return managed(em, entity, own['id']) ?? em.map<T>(entity as never, own as never)
 }
 
 /** An entity and the id of one of its rows. */

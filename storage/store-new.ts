@@ -26,7 +26,7 @@ type Values = Readonly<Record<string, unknown>>
 /** The values by column: what is given, and what the entity fills in by itself. */
 const valuesOf = ({ props }: EntityMetadata, given: Values): Values => {
   const stored = props.filter(({ persist, formula, generated }) => persist !== false && !formula && !generated)
-  const filled = stored.map(({ name, onCreate, fieldNames = [] }): [string, unknown] => {
+  const filled = stored.map(({ name, onCreate, fieldNames }): [string, unknown] => {
     const value = given[name] ?? (onCreate as (() => unknown) | undefined)?.()
     return [fieldNames[0] ?? name, value ?? (name in given || onCreate ? null : undefined)]
   })

@@ -1,5 +1,6 @@
 // Every operation is sent as the served document shows it, word for word, to an installation that has the resources of the examples,
-// and its answer is the one that the document shows: `RECORD_EXAMPLES=1 npm test -- test/api/examples` records the answers anew.
+// and its answer is the one that the document shows, for no more statements than bench/results/statements.json says:
+// `RECORD_EXAMPLES=1 npm test -- test/api/examples` records both anew.
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { operations } from '../../api/app.ts'
@@ -13,7 +14,9 @@ import type { ApiCaller } from '../support/api.ts'
 import { givePassword, startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
 import { enableScep } from '../support/example-signer.ts'
 import { setSetting } from '../support/issuing.ts'
+import { serviceUrlOf } from '../support/database.ts'
 import { isRecording, keepAnswers, shownOf, stableOf } from '../support/recorded-examples.ts'
+import { keepStatements, statementCounter, statementsOf } from '../support/statements.ts'
 import { stack } from '../support/stack.ts'
 
 type Json = Record<string, unknown>
@@ -42,9 +45,12 @@ let calls: ReadonlyMap<string, Call>
 let components: Json
 let sent = 0
 const answers = new Map<string, unknown>()
+const statements = new Map<string, number>()
+let counter: Awaited<ReturnType<typeof statementCounter>>
 
 beforeAll(async () => {
   installation = await startExampleInstallation()
+  counter = await statementCounter(serviceUrlOf(installation.service.databaseUrl))
   const { paths, components: named } = (await installation.service.anonymous.get('/api/openapi.json')).body
   const all = Object.entries(paths as Record<string, Record<string, Documented>>).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, documented]) => ({ ...documented, method, path })),
@@ -55,7 +61,11 @@ beforeAll(async () => {
 beforeEach(() => installation.restore())
 afterAll(async () => {
   process.stdout.write(`${sent} of ${Object.keys(operations).length} examples were sent\n`)
-  if (isRecording) keepAnswers(answers)
+  if (isRecording) {
+    keepAnswers(answers)
+    keepStatements(statements)
+  }
+  await counter.close()
   await installation.stop()
 })
 
@@ -177,8 +187,11 @@ test.each(Object.keys(operations))('%s: the example is a call that succeeds', as
   expectFit(call.requestBody?.content, example)
   await before[operationId]?.()
   const send = callerOf(operationId)[call.method as keyof ApiCaller]
-  const { status, body } = await send(addressOf(call), example as never)
+  const { result, count } = await counter.during(() => send(addressOf(call), example as never))
+  const { status, body } = result
   sent += 1
+  statements.set(operationId, count)
+  if (!isRecording) expect(count).toBeLessThanOrEqual(statementsOf(operationId))
   const success = Object.keys(call.responses).find(code => code.startsWith('2')) ?? ''
   const refusal = refused[operationId]
   expect({ status, apiError: body?.apiError }).toEqual(

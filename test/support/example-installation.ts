@@ -171,7 +171,7 @@ const build = async (service: Service) => {
 
 /** Starts a service that holds the resources of the examples; `restore()` makes them again as they were. */
 export const startExampleInstallation = async () => {
-  const service = await startService()
+  const service = await startService({ ownStorage: true })
   try {
     return await build(service)
   } catch (error) {

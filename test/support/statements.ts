@@ -1,9 +1,10 @@
 // How many statements the server has executed for a role in a database: from its own statistics (pg_stat_statements).
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { stack } from './stack.ts'
 
-/** What the settings are read again by, which an installation keeps in memory and tests do not. */
-const settingsAgain = `%from "setting"%"settings_key" in %`
+/** What depends on time: settings, which an installation keeps in memory and tests do not, and looks at a slow run. */
+const uncounted = ['%from "setting"%"settings_key" in %', 'select id as "certRequestId", certificate_id%']
 
 const install = async (admin: Client): Promise<void> => {
   await admin.query('select pg_advisory_lock(7234003)')
@@ -18,8 +19,8 @@ export const statementCounter = async (url: string) => {
   await admin.connect()
   await install(admin)
   const filter = `from pg_stat_statements s join pg_roles r on r.oid = s.userid join pg_database d on d.oid = s.dbid
-    where r.rolname = $1 and d.datname = $2 and s.query not like $3`
-  const values = [decodeURIComponent(username), pathname.slice(1), settingsAgain]
+    where r.rolname = $1 and d.datname = $2 and not s.query like any ($3)`
+  const values = [decodeURIComponent(username), pathname.slice(1), uncounted]
   const total = async (): Promise<number> => {
     const { rows } = await admin.query<{ calls: string | null }>(`select sum(s.calls) as calls ${filter}`, values)
     return Number(rows[0]?.calls ?? 0)
@@ -29,11 +30,11 @@ export const statementCounter = async (url: string) => {
     return new Map(rows.map(({ query, calls }) => [query, Number(calls)]))
   }
   return {
-    /** How many statements were executed while this work was done. */
-    during: async (work: () => Promise<unknown>): Promise<number> => {
+    /** How many statements were executed while this work was done, and its result. */
+    during: async <T>(work: () => Promise<T>): Promise<{ result: T; count: number }> => {
       const before = await total()
-      await work()
-      return (await total()) - before
+      const result = await work()
+      return { result, count: (await total()) - before }
     },
     /** Which ones, and how often each. */
     listed: async (work: () => Promise<unknown>): Promise<[string, number][]> => {
@@ -47,4 +48,21 @@ export const statementCounter = async (url: string) => {
     },
     close: () => admin.end(),
   }
+}
+
+const file = new URL('../../bench/results/statements.json', import.meta.url)
+
+const recorded = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, number>>) : {}
+
+/** The statements that the example of an operation takes at most, as the bench has recorded them. */
+export const statementsOf = (operationId: string): number => {
+  const count = recorded[operationId]
+  if (count === undefined) throw new Error(`${operationId} has no count in bench/results/statements.json.`)
+  return count
+}
+
+/** Keeps the counts by operationId, in a stable order. */
+export const keepStatements = (counts: ReadonlyMap<string, number>): void => {
+  const sorted = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }

@@ -2,8 +2,8 @@
 // next run, with one claim, one start and one transaction; each call hears what became of its own request.
 import { setInterval, setTimeout as after } from 'node:timers/promises'
 import { Failure } from '../../../domain/failure.ts'
-import { findByIds } from '../../../storage/by-ids.ts'
-import { CertRequest } from '../../../storage/rows/cert-request.ts'
+import { issuedAmong } from '../../../storage/claims.ts'
+import type { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { issueWorkflowId } from '../../../workflows/ids.ts'
 import type { ItemOutcome } from '../../../workflows/issue-certificates.ts'
 import { Groups, type Asked } from '../../kernel/groups.ts'
@@ -39,11 +39,7 @@ const answerAll = (group: Group, outcomes: Iterable<ItemOutcome>): void => {
 const tellEarly = async (group: Group, { em }: Issuing, signal: AbortSignal): Promise<void> => {
   const ids = group.map(({ item }) => item.request.id)
   for await (const _ of setInterval(patienceMs, undefined, { signal })) {
-    const rows = await findByIds(em.fork(), CertRequest, ids)
-    const issued = rows.flatMap(({ id, certificateId }) =>
-      certificateId ? [{ certRequestId: id, certificateId }] : [],
-    )
-    answerAll(group, issued)
+    answerAll(group, await issuedAmong(em.fork(), ids))
   }
 }
 
