@@ -57,13 +57,27 @@ export const markIssued = async (
   return idsOf(rows)
 }
 
-/** Ends the claim of a run on those of the requests that it still has. */
-export const releaseRequests = async (em: EntityManager, runId: string, ids: readonly string[]): Promise<void> => {
-  if (ids.length === 0) return
-  await em.execute('update cert_request set run_id = null, run_since = null where id = any(?::uuid[]) and run_id = ?', [
-    `{${ids.join(',')}}`,
-    runId,
-  ])
+/** A request that a run had and has no more. */
+export interface Released {
+  readonly id: string
+  readonly realmId: string
+  /** How people recognise it: by the end entity. */
+  readonly label: string
+}
+
+/** Ends the claim of a run on those of the requests that it still has; answers these. */
+export const releaseRequests = async (
+  em: EntityManager,
+  runId: string,
+  ids: readonly string[],
+): Promise<readonly Released[]> => {
+  if (ids.length === 0) return []
+  return em.execute<Released[]>(
+    `update cert_request set run_id = null, run_since = null where id = any(?::uuid[]) and run_id = ?
+     returning id, realm_id as "realmId",
+       (select coalesce(common_name, alias, id::text) from end_entity where id = end_entity_id) as label`,
+    [`{${ids.join(',')}}`, runId],
+  )
 }
 
 /** Marks certificates as delivered; answers the requests whose certificate no call had delivered before. */

@@ -22,18 +22,28 @@ interface Inserted {
   readonly tail?: string
 }
 
-const insertAtOnce = async <T extends object>(
+/** An insert of the rows that its one parameter holds, and that parameter. */
+const insertionOf = <T extends object>(
   em: EntityManager,
   entity: EntityClass<T>,
   { rows, members, tail = '' }: Inserted,
-): Promise<{ id: string }[]> => {
+): { sql: string; json: string } => {
   const { tableName, columns } = columnsOf(em, entity, members)
   const list = columns.map(column => `"${column}"`).join(', ')
   const records = rows.map(row => Object.fromEntries(members.map((member, at) => [columns[at], jsonForm(row[member])])))
-  return em.execute<{ id: string }[]>(
-    `insert into "${tableName}" (${list}) select ${list} from json_populate_recordset(null::"${tableName}", ?::json) ${tail}`,
-    [JSON.stringify(records)],
-  )
+  return {
+    sql: `insert into "${tableName}" (${list}) select ${list} from json_populate_recordset(null::"${tableName}", ?::json) ${tail}`,
+    json: JSON.stringify(records),
+  }
+}
+
+const insertAtOnce = async <T extends object>(
+  em: EntityManager,
+  entity: EntityClass<T>,
+  inserted: Inserted,
+): Promise<{ id: string }[]> => {
+  const { sql, json } = insertionOf(em, entity, inserted)
+  return em.execute<{ id: string }[]>(sql, [json])
 }
 
 const insert = async <T extends object>(
@@ -73,3 +83,19 @@ export const insertSome = async <T extends object>(
   entity: EntityClass<T>,
   some: Omit<Inserted, 'tail'>,
 ): Promise<void> => void (await insertAtOnce(em, entity, some))
+
+/** Rows of one table among those of others. */
+export type RowsOf = readonly [entity: EntityClass<object>, rows: Rows]
+
+/** Inserts rows of several tables by one statement, some hundreds of each at most; a table without rows is left out. */
+export const insertTogether = async (em: EntityManager, all: readonly RowsOf[]): Promise<void> => {
+  const parts = all
+    .filter(([, rows]) => rows.length > 0)
+    .map(([entity, rows]) => insertionOf(em, entity, { rows, members: Object.keys(rows[0] ?? {}) }))
+  if (parts.length === 0) return
+  const inserts = parts.map(({ sql }, index) => `part_${index} as (${sql})`)
+  await em.execute(
+    `with ${inserts.join(', ')} select 1`,
+    parts.map(({ json }) => json),
+  )
+}

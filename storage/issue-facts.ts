@@ -17,6 +17,23 @@ export const latestActive = async (
   return new Map(rows.map(({ id, latest }) => [id, new Date(latest)]))
 }
 
+/** The same for the end entity and the policy of each of these requests, by the id of the request. */
+export const latestBeside = async (
+  em: EntityManager,
+  requestIds: readonly string[],
+  now: Date,
+): Promise<ReadonlyMap<string, Date>> => {
+  if (requestIds.length === 0) return new Map()
+  const rows = await em.execute<{ id: string; latest: string }[]>(
+    `select r.id, max(c.valid_not_after) as latest from cert_request r
+       join certificate c on c.policy_id = r.policy_id and c.end_entity_id = r.end_entity_id
+      where r.id = any(?::uuid[]) and c.revocation_date is null and c.valid_not_after >= ? and not c.archived
+      group by r.id`,
+    [`{${requestIds.join(',')}}`, now],
+  )
+  return new Map(rows.map(({ id, latest }) => [id, new Date(latest)]))
+}
+
 /** Those of these key hashes whose certificates were ever revoked with KEY_COMPROMISE. */
 export const compromisedKeys = async (em: EntityManager, hashes: readonly string[]): Promise<ReadonlySet<string>> => {
   if (hashes.length === 0) return new Set()

@@ -38,19 +38,29 @@ export const takeLock = async (em: EntityManager, name: keyof typeof numbers): P
   await em.execute('select pg_advisory_xact_lock(?)', [numbers[name]])
 }
 
-/** Waits for the advisory locks of these keys, in one order for all transactions, so that they cannot deadlock. */
-export const takeKeyedLocks = async (
+/** The kinds of the locks that exist once for each key. */
+export type KeyedLock = keyof typeof seeds
+
+/** Waits for advisory locks of several kinds at once, in one order for all transactions, so that they cannot deadlock. */
+export const takeLocks = async (
   em: EntityManager,
-  name: keyof typeof seeds,
-  keys: readonly string[],
+  wanted: Readonly<Partial<Record<KeyedLock, readonly string[]>>>,
 ): Promise<void> => {
-  if (keys.length === 0) return
+  const locks = (Object.keys(wanted) as KeyedLock[]).flatMap(name =>
+    (wanted[name] ?? []).map(key => ({ seed: seeds[name], key })),
+  )
+  if (locks.length === 0) return
   await em.execute(
     `select pg_advisory_xact_lock(key) from
-       (select distinct hashtextextended(text, ?) as key from jsonb_array_elements_text(?::jsonb) as text order by key) as keys`,
-    [seeds[name], JSON.stringify(keys)],
+       (select distinct hashtextextended(wanted.key, seed) as key
+          from jsonb_to_recordset(?::jsonb) as wanted(seed bigint, key text) order by key) as keys`,
+    [JSON.stringify(locks)],
   )
 }
+
+/** Waits for the advisory locks of these keys, in one order for all transactions, so that they cannot deadlock. */
+export const takeKeyedLocks = (em: EntityManager, name: KeyedLock, keys: readonly string[]): Promise<void> =>
+  takeLocks(em, { [name]: keys })
 
 /** Reads a row that exists and keeps others from changing it. */
 export const lockRow = <T extends { id: string }>(em: EntityManager, entity: EntityClass<T>, id: string): Promise<T> =>

@@ -6,8 +6,9 @@ import pLimit from 'p-limit'
 import { Failure } from '../../domain/failure.ts'
 import { kindOf } from '../../authority/providers/kinds.ts'
 import type { OpenProvider } from '../../authority/providers/provider.ts'
-import { askedBy, openCases, type OpenCase } from '../../authority/request-case.ts'
-import { CertRequest } from '../../storage/rows/cert-request.ts'
+import type { OpenCase } from '../../authority/request-case.ts'
+import { openStored } from '../../authority/stored-cases.ts'
+import { issueRequests, type IssueRequest, type Owner } from '../../storage/issue-reading.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { isFinal } from '../patience.ts'
 import type { Services } from '../services.ts'
@@ -35,19 +36,19 @@ const outcomeOfFailure = (certRequestId: string, reason: unknown): ItemOutcome =
   return { certRequestId, failure: { apiError: error.code, errorMessage: error.message } }
 }
 
-const isReady = ({ certificateId, runId, certRequestStatus }: CertRequest, run: IssueRun): boolean =>
+const isReady = ({ certificateId, runId, certRequestStatus }: IssueRequest, run: IssueRun): boolean =>
   !certificateId && runId === run.runId && certRequestStatus === 'APPROVED'
 
 /** What may still be issued by this run, and what is done already. */
-const divide = async (em: EntityManager, run: IssueRun) => {
-  const requests = await em.find(CertRequest, { id: { $in: [...run.certRequestIds] } })
+const divide = async (em: EntityManager, run: IssueRun, now: Date) => {
+  const requests = await issueRequests(em, run.certRequestIds, now)
   return {
     done: requests.flatMap(({ id, certificateId }) => (certificateId ? [{ certRequestId: id, certificateId }] : [])),
     ready: requests.filter(request => isReady(request, run)),
   }
 }
 
-const openProviders = async (em: EntityManager, services: Services, cases: readonly OpenCase[]) => {
+const openProviders = async (em: EntityManager, services: Services, cases: readonly OpenCase<Owner>[]) => {
   const open = new Map<string, OpenProvider>()
   for (const provider of new Set(cases.map(one => one.provider)))
     open.set(provider.id, await kindOf(provider).open(em, services, provider))
@@ -58,9 +59,9 @@ const openProviders = async (em: EntityManager, services: Services, cases: reado
 const openAll = async (
   em: EntityManager,
   services: Services,
-  requests: readonly CertRequest[],
+  { requests, now }: { readonly requests: readonly IssueRequest[]; readonly now: Date },
 ): Promise<ReadyRequest[]> => {
-  const cases = await openCases(em, await askedBy(em, requests), { now: services.clock(), mail: null })
+  const cases = await openStored(em, requests, now)
   const providers = await openProviders(em, services, cases)
   return requests.flatMap((request, index) => {
     const open = cases[index]
@@ -71,8 +72,9 @@ const openAll = async (
 
 const issueFew = async (services: Services, run: IssueRun): Promise<ItemOutcome[]> => {
   const em = services.orm.em.fork()
-  const { done, ready } = await divide(em, run)
-  const open = await openAll(em, services, ready)
+  const now = services.clock()
+  const { done, ready } = await divide(em, run, now)
+  const open = await openAll(em, services, { requests: ready, now })
   const backdate = await services.settings.integer('issue.backdate-seconds')
   const limit = pLimit(signedAtOnce)
   const settled = await Promise.allSettled(open.map(one => limit(() => signCertificate(one, backdate))))
