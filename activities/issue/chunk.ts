@@ -1,5 +1,5 @@
-// Issuing the requests of a chunk, a few at a time: read, sign, store in ONE transaction. docs/issuance.md numbers these
-// steps and says why a crash at any of them loses and doubles nothing.
+// Issuing the requests of a chunk, a few at a time: read, sign, store in ONE transaction; while some are stored, the next
+// are read and signed. docs/issuance.md numbers these steps and says why a crash at any of them loses and doubles nothing.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { log } from '@temporalio/activity'
 import pLimit from 'p-limit'
@@ -13,7 +13,8 @@ import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { isFinal } from '../patience.ts'
 import type { Services } from '../services.ts'
 import { signCertificate, type ReadyRequest } from './sign.ts'
-import { storeIssued } from './store.ts'
+import { storeIssued, type Results } from './store.ts'
+import { isGuarded } from './uniqueness.ts'
 
 /** A run that issues requests. */
 export interface IssueRun {
@@ -70,7 +71,12 @@ const openAll = async (
   })
 }
 
-const issueFew = async (services: Services, run: IssueRun): Promise<ItemOutcome[]> => {
+/** What is ready to be stored, and what is there already. */
+interface Made extends Results {
+  readonly done: readonly ItemOutcome[]
+}
+
+const makeFew = async (services: Services, run: IssueRun): Promise<Made> => {
   const em = services.orm.em.fork()
   const now = services.clock()
   const { done, ready } = await divide(em, run, now)
@@ -82,7 +88,7 @@ const issueFew = async (services: Services, run: IssueRun): Promise<ItemOutcome[
   const failed = settled.flatMap((result, index) =>
     result.status === 'rejected' ? [outcomeOfFailure(open[index]?.request.id ?? '', result.reason)] : [],
   )
-  return [...done, ...(await storeIssued(services, run.runId, { issued, failed }))]
+  return { done, issued, failed }
 }
 
 /** Where so many fail and none is issued, it is no matter of single requests: nothing works now. */
@@ -105,27 +111,72 @@ const issueApart = async (services: Services, { runId, certRequestIds }: IssueRu
  * What can never succeed ends its request, so that no reconciler begins it anew; all else is for the next attempt, which
  * finds what is issued by then.
  */
-const issueOrEnd = async (services: Services, run: IssueRun): Promise<ItemOutcome[]> => {
+const endOrThrow = (services: Services, run: IssueRun, error: unknown): Promise<ItemOutcome[]> => {
+  if (run.certRequestIds.length > 1) return issueApart(services, run)
+  if (!isFinal(error)) throw error
+  const failed = run.certRequestIds.map(id => outcomeOfFailure(id, error))
+  return storeIssued(services, run.runId, { issued: [], failed })
+}
+
+/** What was made of some requests, or why nothing was: it waits for its turn without being a rejection that nobody heard. */
+type Attempt = { readonly made: Made } | { readonly error: unknown }
+
+const attempt = (services: Services, run: IssueRun): Promise<Attempt> =>
+  makeFew(services, run).then(
+    made => ({ made }),
+    (error: unknown) => ({ error }),
+  )
+
+const wipeKeys = (tried: Attempt): void => {
+  if ('made' in tried) for (const { pkcs8 } of tried.made.issued) pkcs8?.fill(0)
+}
+
+const finish = async (services: Services, run: IssueRun, tried: Attempt): Promise<ItemOutcome[]> => {
+  if ('error' in tried) return endOrThrow(services, run, tried.error)
   try {
-    return await issueFew(services, run)
+    return [...tried.made.done, ...(await storeIssued(services, run.runId, tried.made))]
   } catch (error) {
-    if (run.certRequestIds.length > 1) return issueApart(services, run)
-    if (!isFinal(error)) throw error
-    const failed = run.certRequestIds.map(id => outcomeOfFailure(id, error))
-    return storeIssued(services, run.runId, { issued: [], failed })
+    return endOrThrow(services, run, error)
+  } finally {
+    wipeKeys(tried)
   }
 }
 
+const issueOrEnd = async (services: Services, run: IssueRun): Promise<ItemOutcome[]> =>
+  finish(services, run, await attempt(services, run))
+
+/** Whether requests may be judged before these are stored: not where one active certificate forbids another. */
+const mayGoAhead = (tried: Attempt): boolean => 'made' in tried && !tried.made.issued.some(isGuarded)
+
 const gone = { apiError: 'INVALID_STATE', errorMessage: 'The request is no longer waiting for this run.' } as const
+
+const partsOf = ({ runId, certRequestIds }: IssueRun): IssueRun[] =>
+  Array.from({ length: Math.ceil(certRequestIds.length / storedAtOnce) }, (_, index) => ({
+    runId,
+    certRequestIds: certRequestIds.slice(index * storedAtOnce, (index + 1) * storedAtOnce),
+  }))
+
+/** Each part in turn; `beat` is called between them. The next one is made while one is stored, and never stored before. */
+const issueParts = async (services: Services, parts: readonly IssueRun[], beat: () => void): Promise<ItemOutcome[]> => {
+  const outcomes: ItemOutcome[] = []
+  let ahead: Promise<Attempt> | undefined
+  try {
+    for (const [index, part] of parts.entries()) {
+      if (index > 0) beat()
+      const tried = await (ahead ?? attempt(services, part))
+      const next = parts[index + 1]
+      ahead = next && mayGoAhead(tried) ? attempt(services, next) : undefined
+      outcomes.push(...(await finish(services, part, tried)))
+    }
+  } finally {
+    if (ahead) wipeKeys(await ahead)
+  }
+  return outcomes
+}
 
 /** Issues the certificates of a run, a few at a time; `beat` is called between them: one issue alone has none. */
 export const issueChunk = async (services: Services, run: IssueRun, beat: () => void): Promise<ItemOutcome[]> => {
   const outcomes = new Map<string, ItemOutcome>()
-  for (let start = 0; start < run.certRequestIds.length; start += storedAtOnce) {
-    if (start > 0) beat()
-    const certRequestIds = run.certRequestIds.slice(start, start + storedAtOnce)
-    for (const outcome of await issueOrEnd(services, { ...run, certRequestIds }))
-      outcomes.set(outcome.certRequestId, outcome)
-  }
+  for (const outcome of await issueParts(services, partsOf(run), beat)) outcomes.set(outcome.certRequestId, outcome)
   return run.certRequestIds.map(id => outcomes.get(id) ?? { certRequestId: id, failure: gone })
 }

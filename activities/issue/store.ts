@@ -166,7 +166,6 @@ const storeAll = async (em: EntityManager, services: Services, { runId, issued, 
   await setLockedAliases(em, aliasesFor(stored), now)
   if (isOrder(runId)) await endItems(em, runId, endsOf(stored, failed))
   const mails = await queueIssuedMails(em, runId, { issued: stored, now })
-  for (const { pkcs8 } of issued) pkcs8?.fill(0)
   const done = stored.map(({ request, certificateId }) => ({ certRequestId: request.id, certificateId }))
   return { outcomes: [...done, ...failed], mails }
 }

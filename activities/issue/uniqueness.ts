@@ -5,11 +5,11 @@ import type { ReadyRequest } from './sign.ts'
 
 const keyOf = ({ request: { policyId, endEntity } }: ReadyRequest): string => `${policyId}/${endEntity.id}`
 
-const guardedOf = (candidates: readonly ReadyRequest[]): ReadyRequest[] =>
-  candidates.filter(({ open }) => open.asked.policy.enforceActiveCertUniqueness)
+/** Whether the policy of a request allows one active certificate at a time. */
+export const isGuarded = ({ open }: ReadyRequest): boolean => open.asked.policy.enforceActiveCertUniqueness
 
 /** The keys under which the ACTIVE_CERTIFICATE locks are taken for those whose policy allows one active certificate. */
-export const uniquenessLocks = (candidates: readonly ReadyRequest[]): string[] => guardedOf(candidates).map(keyOf)
+export const uniquenessLocks = (candidates: readonly ReadyRequest[]): string[] => candidates.filter(isGuarded).map(keyOf)
 
 /**
  * The requests whose policy allows one active certificate and for which another run, or this one, just made it; the
@@ -20,7 +20,7 @@ export const overtakenIn = async (
   candidates: readonly ReadyRequest[],
   now: Date,
 ): Promise<ReadonlySet<string>> => {
-  const guarded = guardedOf(candidates)
+  const guarded = candidates.filter(isGuarded)
   const latest = await latestBeside(
     em,
     guarded.map(({ request }) => request.id),
