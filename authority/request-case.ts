@@ -102,7 +102,12 @@ export const askedBy = async (em: EntityManager, requests: readonly CertRequest[
 
 const provenKey = (key: BroughtKey): BroughtKey => ({ ...key, checkProof: () => undefined })
 
-const broughtKey = async ({ keyPairMode, pkcs10, proven = false, publicKey }: Asked<Owner>): Promise<BroughtKey | null> => {
+const broughtKey = async ({
+  keyPairMode,
+  pkcs10,
+  proven = false,
+  publicKey,
+}: Asked<Owner>): Promise<BroughtKey | null> => {
   if (keyPairMode === 'PKCS10' && pkcs10) return proven ? provenKey(await pkcs10Key(pkcs10)) : pkcs10Key(pkcs10)
   return keyPairMode === 'PUBLIC_KEY' && publicKey ? bareKey(publicKey) : null
 }

@@ -30,8 +30,10 @@ const columnsOf = ({ type, objectId, realmId, certificateId, what }: Fact, autho
 export const record = (em: EntityManager, fact: Fact): AuditEvent => em.create(AuditEvent, columnsOf(fact, actor(em)))
 
 /** The rows of facts that are recorded without a flush. */
-export const auditRows = (facts: readonly Fact[], { now, author }: { readonly now: Date; readonly author: Principal }) =>
-  facts.map(fact => ({ ...columnsOf(fact, author), occurredDate: now }))
+export const auditRows = (
+  facts: readonly Fact[],
+  { now, author }: { readonly now: Date; readonly author: Principal },
+) => facts.map(fact => ({ ...columnsOf(fact, author), occurredDate: now }))
 
 /** Records many facts at once without a flush; their author is the actor of the EntityManager unless one is stated. */
 export const recordMany = (

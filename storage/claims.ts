@@ -1,6 +1,7 @@
 // Claims of runs on certificate requests: at most one run has a request at a time (contract 4.2).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertRequestStatus } from '../domain/enums.ts'
+import { statement } from './statement.ts'
 
 /** Which requests a run claims: those in one of the states. */
 export interface Claim {
@@ -33,6 +34,15 @@ export interface Signed {
   readonly now: Date
 }
 
+const marking = statement<{ id: string }>(
+  `update cert_request r set cert_request_status = 'ISSUED', certificate_id = x.certificate_id, run_id = null,
+          run_since = null, undelivered = $4, version = version + 1, last_modified_by = null,
+          last_modified_by_type = 'SYSTEM', last_modified_date = $5
+     from unnest($1::uuid[], $2::uuid[]) as x(id, certificate_id)
+    where r.id = x.id and r.run_id = $3 and r.cert_request_status = 'APPROVED' and not r.archived
+    returning r.id`,
+)
+
 /** Makes those requests ISSUED that the run still has, ends its claim on them and answers which; the service did it. */
 export const markIssued = async (
   em: EntityManager,
@@ -40,21 +50,8 @@ export const markIssued = async (
   { certificateIds, undelivered, now }: Signed,
 ): Promise<ReadonlySet<string>> => {
   if (certificateIds.size === 0) return new Set()
-  const rows = await em.execute<{ id: string }[]>(
-    `update cert_request r set cert_request_status = 'ISSUED', certificate_id = x.certificate_id, run_id = null,
-            run_since = null, undelivered = ?, version = version + 1, last_modified_by = null,
-            last_modified_by_type = 'SYSTEM', last_modified_date = ?
-       from jsonb_to_recordset(?::jsonb) as x(id uuid, certificate_id uuid)
-      where r.id = x.id and r.run_id = ? and r.cert_request_status = 'APPROVED' and not r.archived
-      returning r.id`,
-    [
-      undelivered,
-      now,
-      JSON.stringify([...certificateIds].map(([id, certificate_id]) => ({ id, certificate_id }))),
-      runId,
-    ],
-  )
-  return idsOf(rows)
+  const [ids, theirs] = [[...certificateIds.keys()], [...certificateIds.values()]]
+  return idsOf(await marking.all(em, [ids, theirs, runId, undelivered, now]))
 }
 
 /** A request that a run had and has no more. */

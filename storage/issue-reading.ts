@@ -6,6 +6,7 @@ import type { CertRequest } from './rows/cert-request.ts'
 import type { EndEntity } from './rows/end-entity.ts'
 import { Policy } from './rows/policy.ts'
 import { Realm } from './rows/realm.ts'
+import { statement, type Statement } from './statement.ts'
 
 /** An end entity as cases look at it. */
 export type Owner = Pick<EndEntity, 'id' | 'realmId' | 'alias' | 'fields'>
@@ -41,7 +42,8 @@ export interface IssueRequest extends Columns {
 
 type RequestRow = Columns & { readonly owner: EndEntity['fields'] & Owner; readonly latest: string | null }
 
-const requestSql = `select r.id, r.created_by as "createdBy", r.created_by_type as "createdByType", r.archived,
+const requestsById =
+  statement<RequestRow>(`select r.id, r.created_by as "createdBy", r.created_by_type as "createdByType", r.archived,
     r.realm_id as "realmId", r.policy_id as "policyId", p.name as "policyName", r.valid_for as "validFor",
     r.key_pair_mode as "keyPairMode", r.key_gen_params_dto as "keyGenParamsDto", r.pkcs10, r.public_key as "publicKey",
     r.cert_request_status as "certRequestStatus", r.certificate_id as "certificateId", r.run_id as "runId",
@@ -52,9 +54,9 @@ const requestSql = `select r.id, r.created_by as "createdBy", r.created_by_type 
     case when p.enforce_active_cert_uniqueness then (
       select max(c.valid_not_after) from certificate c
        where c.policy_id = r.policy_id and c.end_entity_id = r.end_entity_id and c.revocation_date is null
-         and c.valid_not_after >= ? and not c.archived) end as latest
+         and c.valid_not_after >= $2 and not c.archived) end as latest
   from cert_request r join end_entity e on e.id = r.end_entity_id join policy p on p.id = r.policy_id
- where r.id = any(?::uuid[])`
+ where r.id = any($1::uuid[])`)
 
 const requestOf = ({ owner: { id, alias, ...fields }, latest, ...columns }: RequestRow): IssueRequest => ({
   ...columns,
@@ -64,7 +66,7 @@ const requestOf = ({ owner: { id, alias, ...fields }, latest, ...columns }: Requ
 
 /** The requests with these ids, in no order; unknown ids have none. */
 export const issueRequests = async (em: EntityManager, ids: readonly string[], now: Date): Promise<IssueRequest[]> =>
-  (await em.execute<RequestRow[]>(requestSql, [now, `{${ids.join(',')}}`])).map(requestOf)
+  (await requestsById.all(em, [ids, now])).map(requestOf)
 
 /** A policy with the rows that it stands among. */
 export interface PolicyAround {
@@ -97,18 +99,22 @@ const aroundOf = (em: EntityManager, row: Row): PolicyAround => ({
   caNotAfter: typeof row['ends'] === 'string' ? new Date(row['ends']) : null,
 })
 
+const aroundSql = (em: EntityManager): string => {
+  const aliases = Object.keys(joined) as (keyof typeof joined)[]
+  const list = aliases.flatMap(alias => columnsOf(em, alias).map(name => `${alias}."${name}" as "${alias}.${name}"`))
+  return `select ${list.join(', ')}, c.valid_not_after as ends
+    from policy p join realm r on r.id = p.realm_id join certificate_provider v on v.id = p.certificate_provider_id
+    left join ca c on c.id = v.issuing_ca_id where p.id = any($1::uuid[])`
+}
+
+let aroundById: Statement<Row> | undefined
+
 /** These policies by their ids. The names that are other rows' (`realmName`, `certificateProviderName`) are not read. */
 export const policiesAround = async (
   em: EntityManager,
   ids: Iterable<string>,
 ): Promise<ReadonlyMap<string, PolicyAround>> => {
-  const aliases = Object.keys(joined) as (keyof typeof joined)[]
-  const list = aliases.flatMap(alias => columnsOf(em, alias).map(name => `${alias}."${name}" as "${alias}.${name}"`))
-  const rows = await em.execute<Row[]>(
-    `select ${list.join(', ')}, c.valid_not_after as ends
-       from policy p join realm r on r.id = p.realm_id join certificate_provider v on v.id = p.certificate_provider_id
-       left join ca c on c.id = v.issuing_ca_id where p.id = any(?::uuid[])`,
-    [`{${[...new Set(ids)].join(',')}}`],
-  )
+  aroundById ??= statement<Row>(aroundSql(em))
+  const rows = await aroundById.all(em, [[...new Set(ids)]])
   return new Map(rows.map(row => aroundOf(em, row)).map(around => [around.policy.id, around]))
 }

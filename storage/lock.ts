@@ -1,5 +1,6 @@
 // Locks that are held until the transaction ends: rows, and the advisory locks of PostgreSQL by name.
 import { LockMode, type EntityClass, type EntityManager } from '@mikro-orm/postgresql'
+import { statement } from './statement.ts'
 
 /** The numbers of the locks that exist once; every running version shares them. */
 const numbers = {
@@ -41,6 +42,12 @@ export const takeLock = async (em: EntityManager, name: keyof typeof numbers): P
 /** The kinds of the locks that exist once for each key. */
 export type KeyedLock = keyof typeof seeds
 
+const locking = statement(
+  `select pg_advisory_xact_lock(key) from
+     (select distinct hashtextextended(wanted.key, seed) as key
+        from unnest($1::bigint[], $2::text[]) as wanted(seed, key) order by key) as keys`,
+)
+
 /** Waits for advisory locks of several kinds at once, in one order for all transactions, so that they cannot deadlock. */
 export const takeLocks = async (
   em: EntityManager,
@@ -50,12 +57,7 @@ export const takeLocks = async (
     (wanted[name] ?? []).map(key => ({ seed: seeds[name], key })),
   )
   if (locks.length === 0) return
-  await em.execute(
-    `select pg_advisory_xact_lock(key) from
-       (select distinct hashtextextended(wanted.key, seed) as key
-          from jsonb_to_recordset(?::jsonb) as wanted(seed bigint, key text) order by key) as keys`,
-    [JSON.stringify(locks)],
-  )
+  await locking.all(em, [locks.map(({ seed }) => seed), locks.map(({ key }) => key)])
 }
 
 /** Waits for the advisory locks of these keys, in one order for all transactions, so that they cannot deadlock. */

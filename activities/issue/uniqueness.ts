@@ -9,7 +9,8 @@ const keyOf = ({ request: { policyId, endEntity } }: ReadyRequest): string => `$
 export const isGuarded = ({ open }: ReadyRequest): boolean => open.asked.policy.enforceActiveCertUniqueness
 
 /** The keys under which the ACTIVE_CERTIFICATE locks are taken for those whose policy allows one active certificate. */
-export const uniquenessLocks = (candidates: readonly ReadyRequest[]): string[] => candidates.filter(isGuarded).map(keyOf)
+export const uniquenessLocks = (candidates: readonly ReadyRequest[]): string[] =>
+  candidates.filter(isGuarded).map(keyOf)
 
 /**
  * The requests whose policy allows one active certificate and for which another run, or this one, just made it; the

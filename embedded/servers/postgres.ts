@@ -52,6 +52,8 @@ const baseSettings = [
   'unix_socket_directories=',
   'max_connections=300',
   'shared_buffers=128MB',
+  // What bench/ and the tests count statements by.
+  'shared_preload_libraries=pg_stat_statements',
 ]
 
 // initdb is not atomic: a marker written last tells a finished cluster from one that a power cut left half made.

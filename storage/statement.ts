@@ -1,0 +1,50 @@
+// The door for statements that run often: written once, prepared once a connection under a name, their values sent apart
+// from the text. What MikroORM would build anew for every call (query, identity map, change set) is left out.
+import { createHash } from 'node:crypto'
+import { CompiledQuery, type Kysely } from 'kysely'
+import type { Pool } from 'pg'
+import type { EntityManager } from '@mikro-orm/postgresql'
+
+/** The names of statements by their text. There are as many as the code writes, however often they run. */
+const names = new Map<string, string>()
+
+/** A statement with `$1`, `$2` … for its values. */
+export interface Statement<Row> {
+  /** Runs it in the transaction of an EntityManager, else by itself; errors are those that MikroORM throws. */
+  readonly all: (em: EntityManager, values: readonly unknown[]) => Promise<Row[]>
+}
+
+const run = async <Row>(em: EntityManager, sql: string, values: readonly unknown[]): Promise<Row[]> => {
+  const executor = em.getTransactionContext<Kysely<unknown>>() ?? em.getConnection().getClient()
+  try {
+    const { rows } = await executor.executeQuery(CompiledQuery.raw(sql, [...values]))
+    return rows as Row[]
+  } catch (error) {
+    throw em
+      .getPlatform()
+      .getExceptionConverter()
+      .convertException(error as Error)
+  }
+}
+
+/** Writes a statement; only of texts that the code decides, never of what a caller sends. */
+export const statement = <Row extends object>(sql: string): Statement<Row> => {
+  names.set(sql, createHash('sha256').update(sql).digest('base64url').slice(0, 24))
+  return { all: (em, values) => run<Row>(em, sql, values) }
+}
+
+interface Querying {
+  query: (text: unknown, ...rest: unknown[]) => unknown
+}
+
+/** Has each connection of a pool prepare the statements of this file under their names. */
+export const prepareStatements = (pool: Pool): void => {
+  pool.on('connect', client => {
+    const connection = client as unknown as Querying
+    const query = connection.query.bind(connection)
+    connection.query = (text, ...rest) => {
+      const name = typeof text === 'string' ? names.get(text) : undefined
+      return name === undefined ? query(text, ...rest) : query({ name, text, values: rest[0] }, ...rest.slice(1))
+    }
+  })
+}
