@@ -25,7 +25,7 @@ beforeAll(async () => {
   await server.connect()
   await server.query('create extension if not exists pg_stat_statements')
   // The signer of the CA is opened once a process.
-  await issue(await claimed(await makeScene(orm), 1, 'issue/first'))
+  await issue(await claimed(await sceneOf(), 1, 'issue/first'))
 })
 afterAll(async () => {
   await server.end()
@@ -39,6 +39,9 @@ const bringKey = async (id: string): Promise<void> => {
   const sql = `update cert_request set key_pair_mode = 'PUBLIC_KEY', key_gen_params_dto = null, public_key = ? where id = ?`
   await fixture.em().execute(sql, [publicKeySpki, id])
 }
+
+const sceneOf = (members: Partial<Policy> = {}): Promise<Scene> =>
+  makeScene(fixture.orm, { allowedKeyPairModes: ['SERVER_GEN', 'PUBLIC_KEY'], ...members })
 
 /** Requests of an end entity each, which a run has claimed; every second one makes the service make the key. */
 const claimed = async (scene: Scene, count: number, runId: string) => {
@@ -72,7 +75,7 @@ const policies: Record<string, Partial<Policy>> = {
 }
 
 test.each(Object.keys(policies))('a group of thirty costs the statements of one, %s', async name => {
-  const scene = await makeScene(fixture.orm, policies[name])
+  const scene = await sceneOf(policies[name])
   const one = await claimed(scene, 1, 'issue/one')
   const many = await claimed(scene, 30, 'issue/many')
   const alone = await executed(() => issue(one))
@@ -85,7 +88,7 @@ test.each(Object.keys(policies))('a group of thirty costs the statements of one,
 })
 
 test('requests of several policies and realms cost no more', async () => {
-  const scenes = [await makeScene(fixture.orm), await makeScene(fixture.orm), await makeScene(fixture.orm)]
+  const scenes = [await sceneOf(), await sceneOf(), await sceneOf()]
   const groups = []
   for (const scene of scenes) groups.push(await claimed(scene, 3, 'issue/several'))
   const certRequestIds = groups.flatMap(group => group.certRequestIds)
@@ -94,7 +97,7 @@ test('requests of several policies and realms cost no more', async () => {
 })
 
 test('an order costs two statements a chunk beside those of its groups, of which one ends their items', async () => {
-  const scene = await makeScene(fixture.orm)
+  const scene = await sceneOf()
   const members = await Promise.all(
     Array.from({ length: 60 }, async () => ({ endEntity: await makeEndEntity(fixture.em(), scene.realm) })),
   )
@@ -105,7 +108,7 @@ test('an order costs two statements a chunk beside those of its groups, of which
 })
 
 test('a group of which some are refused costs one statement more', async () => {
-  const scene = await makeScene(fixture.orm)
+  const scene = await sceneOf()
   const good = await claimed(scene, 5, 'issue/some')
   const bad: string[] = []
   for (let count = 0; count < 3; count++)
