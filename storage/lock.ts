@@ -42,10 +42,11 @@ export const takeLock = async (em: EntityManager, name: keyof typeof numbers): P
 /** The kinds of the locks that exist once for each key. */
 export type KeyedLock = keyof typeof seeds
 
+// Those of active certificates before those of aliases, as all versions take them.
 const locking = statement(
   `select pg_advisory_xact_lock(key) from
-     (select distinct hashtextextended(wanted.key, seed) as key
-        from unnest($1::bigint[], $2::text[]) as wanted(seed, key) order by key) as keys`,
+     (select distinct seed, hashtextextended(wanted.key, seed) as key
+        from unnest($1::bigint[], $2::text[]) as wanted(seed, key) order by seed desc, key) as keys`,
 )
 
 /** Waits for advisory locks of several kinds at once, in one order for all transactions, so that they cannot deadlock. */

@@ -156,27 +156,38 @@ const partsOf = ({ runId, certRequestIds }: IssueRun): IssueRun[] =>
     certRequestIds: certRequestIds.slice(index * storedAtOnce, (index + 1) * storedAtOnce),
   }))
 
+/** What is made while something else is stored. */
+interface Ahead {
+  made?: Promise<Attempt> | undefined
+}
+
 /** Each part in turn; `beat` is called between them. The next one is made while one is stored, and never stored before. */
-const issueParts = async (services: Services, parts: readonly IssueRun[], beat: () => void): Promise<ItemOutcome[]> => {
+const issueParts = async (
+  services: Services,
+  parts: readonly IssueRun[],
+  { beat, ahead }: { readonly beat: () => void; readonly ahead: Ahead },
+): Promise<ItemOutcome[]> => {
   const outcomes: ItemOutcome[] = []
-  let ahead: Promise<Attempt> | undefined
-  try {
-    for (const [index, part] of parts.entries()) {
-      if (index > 0) beat()
-      const tried = await (ahead ?? attempt(services, part))
-      const next = parts[index + 1]
-      ahead = next && mayGoAhead(tried) ? attempt(services, next) : undefined
-      outcomes.push(...(await finish(services, part, tried)))
-    }
-  } finally {
-    if (ahead) wipeKeys(await ahead)
+  for (const [index, part] of parts.entries()) {
+    if (index > 0) beat()
+    const tried = await (ahead.made ?? attempt(services, part))
+    const next = parts[index + 1]
+    ahead.made = next && mayGoAhead(tried) ? attempt(services, next) : undefined
+    outcomes.push(...(await finish(services, part, tried)))
   }
   return outcomes
 }
 
 /** Issues the certificates of a run, a few at a time; `beat` is called between them: one issue alone has none. */
 export const issueChunk = async (services: Services, run: IssueRun, beat: () => void): Promise<ItemOutcome[]> => {
+  const ahead: Ahead = {}
   const outcomes = new Map<string, ItemOutcome>()
-  for (const outcome of await issueParts(services, partsOf(run), beat)) outcomes.set(outcome.certRequestId, outcome)
+  try {
+    const all = await issueParts(services, partsOf(run), { beat, ahead })
+    for (const outcome of all) outcomes.set(outcome.certRequestId, outcome)
+  } finally {
+    // Not waited for: a worker that ends has no time for what nobody will store.
+    void ahead.made?.then(wipeKeys)
+  }
   return run.certRequestIds.map(id => outcomes.get(id) ?? { certRequestId: id, failure: gone })
 }

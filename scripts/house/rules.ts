@@ -66,8 +66,9 @@ export const libraries: readonly {
 }[] = [
   { library: /^(koa|koa-helmet|@koa\/)/, in: ['api', 'scep-gateway'] },
   { library: /^@mikro-orm\//, in: ['storage'], typesIn: ['authority', 'activities', 'api', 'worker', 'doctor'] },
-  // Waiting for notices of the database needs a connection of its own.
-  { library: /^pg(\/|-|$)/, in: ['embedded'], files: /^storage\/setting-changes\.ts$/ },
+  // Waiting for notices of the database needs a connection of its own; statements are prepared by connection (decision 27).
+  { library: /^pg(\/|-|$)/, in: ['embedded'], files: /^storage\/(setting-changes|statement)\.ts$/ },
+  { library: /^kysely$/, in: [], files: /^storage\/statement\.ts$/ },
   { library: /^(pkijs|asn1js|pvutils)$/, in: ['pki'] },
   { library: /^(@noble\/|ipaddr\.js$)/, in: ['pki'] },
   { library: /^nodemailer/, in: ['activities', 'doctor'] },

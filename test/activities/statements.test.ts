@@ -21,7 +21,7 @@ beforeAll(async () => {
   // As a worker has them: read again after some seconds.
   const settings = new Settings(orm.em, { seal: services.seal, freshForMs: 3_600_000 })
   activities = createActivities({ ...services, settings })
-  server = new Client({ connectionString: orm.config.get('clientUrl') as string })
+  server = new Client({ connectionString: orm.config.get<'clientUrl', string>('clientUrl') })
   await server.connect()
   await server.query('create extension if not exists pg_stat_statements')
   // The signer of the CA is opened once a process.
