@@ -17,6 +17,7 @@ import { isRedacted } from '../pki/pkcs10-redaction.ts'
 import { bareKey, pkcs10Key, publicKeyHash, type BroughtKey } from '../pki/keys/request-key.ts'
 import { compromisedKeys, latestActive } from '../storage/issue-facts.ts'
 import { surroundingsOf } from '../storage/policy-surroundings.ts'
+import type { Owner } from '../storage/issue-reading.ts'
 import type { CertRequest } from '../storage/rows/cert-request.ts'
 import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import { EndEntity } from '../storage/rows/end-entity.ts'
@@ -28,9 +29,9 @@ import { termsIn } from './providers/kinds.ts'
 import type { Terms } from './providers/provider.ts'
 
 /** What a request asks for: a stored one, or one that is about to be made. */
-export interface Asked {
+export interface Asked<E extends Owner = EndEntity> {
   readonly policy: Policy
-  readonly endEntity: EndEntity
+  readonly endEntity: E
   /** Null when a key is only examined. */
   readonly validFor: ValidFor | null
   readonly keyPairMode: KeyPairMode
@@ -51,8 +52,8 @@ export interface CaseView {
 }
 
 /** A request with everything that decides on it. */
-export interface OpenCase extends CaseView {
-  readonly asked: Asked
+export interface OpenCase<E extends Owner = EndEntity> extends CaseView {
+  readonly asked: Asked<E>
   readonly realm: Realm
   readonly provider: CertificateProvider
   /** The notAfter of the CA that would issue, where it is known. */
@@ -76,25 +77,37 @@ const idsOf = (ids: readonly (string | null | undefined)[]) => ({
   id: { $in: [...new Set(ids.filter(id => typeof id === 'string'))] },
 })
 
+type StoredKey = Pick<CertRequest, 'validFor' | 'keyPairMode' | 'keyGenParamsDto' | 'pkcs10' | 'publicKey'>
+
+/** Which key for how long a stored request asks for. */
+export const keyAskedBy = (request: StoredKey): Omit<Asked, 'policy' | 'endEntity'> => ({
+  validFor: request.validFor ?? 'ONE_DAY',
+  keyPairMode: request.keyPairMode,
+  keyGenParams: request.keyGenParamsDto ?? null,
+  pkcs10: request.pkcs10 ?? null,
+  proven: request.pkcs10 ? isRedacted(request.pkcs10) : false,
+  publicKey: request.publicKey ?? null,
+})
+
 /** What stored requests ask for. */
 export const askedBy = async (em: EntityManager, requests: readonly CertRequest[]): Promise<Asked[]> => {
   const policies = byId(await em.find(Policy, idsOf(requests.map(({ policyId }) => policyId))))
   const endEntities = byId(await em.find(EndEntity, idsOf(requests.map(({ endEntityId }) => endEntityId))))
   return requests.map(request => ({
+    ...keyAskedBy(request),
     policy: found(policies, request.policyId),
     endEntity: found(endEntities, request.endEntityId),
-    validFor: request.validFor ?? 'ONE_DAY',
-    keyPairMode: request.keyPairMode,
-    keyGenParams: request.keyGenParamsDto ?? null,
-    pkcs10: request.pkcs10 ?? null,
-    proven: request.pkcs10 ? isRedacted(request.pkcs10) : false,
-    publicKey: request.publicKey ?? null,
   }))
 }
 
 const provenKey = (key: BroughtKey): BroughtKey => ({ ...key, checkProof: () => undefined })
 
-const broughtKey = async ({ keyPairMode, pkcs10, proven = false, publicKey }: Asked): Promise<BroughtKey | null> => {
+const broughtKey = async ({
+  keyPairMode,
+  pkcs10,
+  proven = false,
+  publicKey,
+}: Asked<Owner>): Promise<BroughtKey | null> => {
   if (keyPairMode === 'PKCS10' && pkcs10) return proven ? provenKey(await pkcs10Key(pkcs10)) : pkcs10Key(pkcs10)
   return keyPairMode === 'PUBLIC_KEY' && publicKey ? bareKey(publicKey) : null
 }
@@ -112,9 +125,9 @@ const hashOf = (key: BroughtKey | null): string | null => {
 const keysAtOnce = 8
 
 /** Reads each key and checks its signature here once and for all, yielding to the event loop after every few. */
-const readKeys = async (all: readonly Asked[]) => {
+const readKeys = async (all: readonly { readonly asked: Asked<Owner> }[]) => {
   const keys: { readonly brought: BroughtKey | null; readonly hash: string | null }[] = []
-  for (const asked of all) {
+  for (const { asked } of all) {
     if (keys.length % keysAtOnce === keysAtOnce - 1) await setImmediate()
     const brought = await broughtKey(asked)
     keys.push({ brought, hash: hashOf(brought) })
@@ -133,27 +146,33 @@ const latestByPolicy = async (em: EntityManager, all: readonly Asked[], now: Dat
   return ({ policy, endEntity }: Asked): Date | null => latest.get(policy.id)?.get(endEntity.id) ?? null
 }
 
+/** Completes cases by the keys that came with them, and by what the records say about these. */
+export const openKeys = async <E extends Owner>(
+  em: EntityManager,
+  all: readonly Omit<OpenCase<E>, 'brought' | 'compromised'>[],
+): Promise<OpenCase<E>[]> => {
+  const keys = await readKeys(all)
+  const compromised = await compromisedKeys(em, keys.map(({ hash }) => hash).filter(isPresent))
+  return all.map((one, index) => {
+    const { brought = null, hash = null } = keys[index] ?? {}
+    return { ...one, brought, compromised: compromised.has(hash ?? '') }
+  })
+}
+
 /** Reads everything that decides on these requests. */
 export const openCases = async (em: EntityManager, all: readonly Asked[], view: CaseView): Promise<OpenCase[]> => {
   const around = await surroundingsOf(
     em,
     all.map(({ policy }) => policy.id),
   )
-  const keys = await readKeys(all)
-  const compromised = await compromisedKeys(em, keys.map(({ hash }) => hash).filter(isPresent))
   const latestOf = await latestByPolicy(em, all, view.now)
-  return all.map((asked, index) => {
-    const { brought = null, hash = null } = keys[index] ?? {}
-    const isCompromised = compromised.has(hash ?? '')
-    return {
-      ...view,
-      ...found(around, asked.policy.id),
-      asked,
-      brought,
-      compromised: isCompromised,
-      latestActive: latestOf(asked),
-    }
-  })
+  const closed = all.map(asked => ({
+    ...view,
+    ...found(around, asked.policy.id),
+    asked,
+    latestActive: latestOf(asked),
+  }))
+  return openKeys(em, closed)
 }
 
 /** Opens the case of one request. */
@@ -162,7 +181,7 @@ export const openCase = async (em: EntityManager, asked: Asked, view: CaseView):
   return one as OpenCase
 }
 
-const termsFor = ({ realm, provider, asked: { policy } }: OpenCase): Terms =>
+const termsFor = ({ realm, provider, asked: { policy } }: OpenCase<Owner>): Terms =>
   termsIn(realm, provider, policy.certificateProviderConfiguration)
 
 /** Refuses a policy whose template its provider no longer has: INVALID_POLICY_CONFIGURATION, TEMPLATE_NOT_FOUND. */
@@ -172,22 +191,22 @@ export const checkTemplate = async (em: EntityManager, policy: Policy): Promise<
 }
 
 /** The kind of key that the service is to make for a SERVER_GEN request. */
-export const keyToMake = (open: OpenCase): KeySpec => {
+export const keyToMake = (open: OpenCase<Owner>): KeySpec => {
   const { keyGenParams, policy } = open.asked
   if (!keyGenParams) throw new Failure('VALIDATION_FAILED', 'The request does not say which key to make.')
   return keySpecOf(keyGenParams, policy.cryptoRestrictions, termsFor(open).capabilities)
 }
 
-const keyOf = ({ brought, asked: { keyGenParams, policy } }: OpenCase, { capabilities }: Terms): KeySource =>
+const keyOf = ({ brought, asked: { keyGenParams, policy } }: OpenCase<Owner>, { capabilities }: Terms): KeySource =>
   brought ?? generatedKey(keyGenParams ?? { cryptoAlgorithm: 'RSA' }, policy.cryptoRestrictions, capabilities)
 
-const membersOf = ({ keyGenParams, pkcs10, publicKey }: Asked): KeyMember[] => {
+const membersOf = ({ keyGenParams, pkcs10, publicKey }: Asked<Owner>): KeyMember[] => {
   const members = { keyGenParamsDto: keyGenParams, pkcs10ReqBase64: pkcs10, publicKeyBase64: publicKey }
   return (Object.keys(members) as KeyMember[]).filter(member => members[member] !== null)
 }
 
 /** The case as the rules of `domain` look at it; INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
-export const caseOf = (open: OpenCase): RequestCase => {
+export const caseOf = (open: OpenCase<Owner>): RequestCase => {
   const { asked, realm, now, mail, caNotAfter } = open
   const { policy, endEntity, validFor, keyPairMode } = asked
   const terms = termsFor(open)
@@ -208,7 +227,7 @@ export const caseOf = (open: OpenCase): RequestCase => {
 }
 
 /** Throws the first refusal of contract 5.4. */
-export const judge = (open: OpenCase): void => checkRequest(caseOf(open))
+export const judge = (open: OpenCase<Owner>): void => checkRequest(caseOf(open))
 
 /** How a request is looked at that is about to be made: it may need mail that works. */
 export const newCaseView = async (settings: Settings, clock: () => Date): Promise<CaseView> => ({

@@ -30,17 +30,18 @@ export const eventOf = ({ type, objectId, realmId, certificateId, what }: Fact, 
 /** Records a fact at the next flush, its sentence ending with the actor of the EntityManager. */
 export const record = (em: EntityManager, fact: Fact): AuditEvent => em.create(AuditEvent, eventOf(fact, actor(em)))
 
+/** The rows of facts that are recorded without a flush. */
+export const auditRows = (
+  facts: readonly Fact[],
+  { now, author }: { readonly now: Date; readonly author: Principal },
+) => facts.map(fact => ({ ...eventOf(fact, author), occurredDate: now }))
+
 /** Records many facts at once without a flush; their author is the actor of the EntityManager unless one is stated. */
 export const recordMany = (
   em: EntityManager,
   facts: readonly Fact[],
   { now, author = actor(em) }: { readonly now: Date; readonly author?: Principal },
-): Promise<void> =>
-  insertRows(
-    em,
-    AuditEvent,
-    facts.map(fact => ({ ...eventOf(fact, author), occurredDate: now })),
-  )
+): Promise<void> => insertRows(em, AuditEvent, auditRows(facts, { now, author }))
 
 const nothing: Fact = { type: 'PASSWORD_REJECTED', objectId: '', what: '' }
 

@@ -36,6 +36,15 @@ export interface Signed {
   readonly now: Date
 }
 
+const marking = statement<{ id: string }>(
+  `update cert_request r set cert_request_status = 'ISSUED', certificate_id = x.certificate_id, run_id = null,
+          run_since = null, undelivered = $4, version = version + 1, last_modified_by = null,
+          last_modified_by_type = 'SYSTEM', last_modified_date = $5
+     from unnest($1::uuid[], $2::uuid[]) as x(id, certificate_id)
+    where r.id = x.id and r.run_id = $3 and r.cert_request_status = 'APPROVED' and not r.archived
+    returning r.id`,
+)
+
 /** Makes those requests ISSUED that the run still has, ends its claim on them and answers which; the service did it. */
 export const markIssued = async (
   em: EntityManager,
@@ -43,30 +52,31 @@ export const markIssued = async (
   { certificateIds, undelivered, now }: Signed,
 ): Promise<ReadonlySet<string>> => {
   if (certificateIds.size === 0) return new Set()
-  const rows = await em.execute<{ id: string }[]>(
-    `update cert_request r set cert_request_status = 'ISSUED', certificate_id = x.certificate_id, run_id = null,
-            run_since = null, undelivered = ?, version = version + 1, last_modified_by = null,
-            last_modified_by_type = 'SYSTEM', last_modified_date = ?
-       from jsonb_to_recordset(?::jsonb) as x(id uuid, certificate_id uuid)
-      where r.id = x.id and r.run_id = ? and r.cert_request_status = 'APPROVED' and not r.archived
-      returning r.id`,
-    [
-      undelivered,
-      now,
-      JSON.stringify([...certificateIds].map(([id, certificate_id]) => ({ id, certificate_id }))),
-      runId,
-    ],
-  )
-  return idsOf(rows)
+  const [ids, theirs] = [[...certificateIds.keys()], [...certificateIds.values()]]
+  return idsOf(await marking.all(em, [ids, theirs, runId, undelivered, now]))
 }
 
-/** Ends the claim of a run on those of the requests that it still has. */
-export const releaseRequests = async (em: EntityManager, runId: string, ids: readonly string[]): Promise<void> => {
-  if (ids.length === 0) return
-  await em.execute('update cert_request set run_id = null, run_since = null where id = any(?::uuid[]) and run_id = ?', [
-    `{${ids.join(',')}}`,
-    runId,
-  ])
+/** A request that a run had and has no more. */
+export interface Released {
+  readonly id: string
+  readonly realmId: string
+  /** How people recognise it: by the end entity. */
+  readonly label: string
+}
+
+/** Ends the claim of a run on those of the requests that it still has; answers these. */
+export const releaseRequests = async (
+  em: EntityManager,
+  runId: string,
+  ids: readonly string[],
+): Promise<readonly Released[]> => {
+  if (ids.length === 0) return []
+  return em.execute<Released[]>(
+    `update cert_request set run_id = null, run_since = null where id = any(?::uuid[]) and run_id = ?
+     returning id, realm_id as "realmId",
+       (select coalesce(common_name, alias, id::text) from end_entity where id = end_entity_id) as label`,
+    [`{${ids.join(',')}}`, runId],
+  )
 }
 
 /** Marks certificates as delivered; answers the requests whose certificate no call had delivered before. */

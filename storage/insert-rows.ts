@@ -1,5 +1,6 @@
 // Storing thousands of rows in a few statements: PostgreSQL reads them from one JSON text, which costs this process little.
 import type { EntityClass, EntityManager } from '@mikro-orm/postgresql'
+import { statement, type Statement } from './statement.ts'
 
 /** Rows in one statement: some megabytes of text at most where rows hold certificates. */
 const atOnce = 1000
@@ -20,20 +21,40 @@ interface Inserted {
   readonly rows: Rows
   readonly members: readonly string[]
   readonly tail?: string
+  readonly parameter?: number
+}
+
+/** An insert of the rows that the parameter of this number holds, and that parameter. */
+const insertionOf = <T extends object>(
+  em: EntityManager,
+  entity: EntityClass<T>,
+  { rows, members, tail = '', parameter = 1 }: Inserted,
+): { sql: string; json: string } => {
+  const { tableName, columns } = columnsOf(em, entity, members)
+  const list = columns.map(column => `"${column}"`).join(', ')
+  const records = rows.map(row => Object.fromEntries(members.map((member, at) => [columns[at], jsonForm(row[member])])))
+  return {
+    sql: `insert into "${tableName}" (${list}) select ${list} from json_populate_recordset(null::"${tableName}", $${parameter}::json) ${tail}`,
+    json: JSON.stringify(records),
+  }
+}
+
+const inserts = new Map<string, Statement<{ id: string }>>()
+
+/** The statement of this text, of which there are as many as the code has sets of tables and members. */
+const inserting = (sql: string): Statement<{ id: string }> => {
+  const made = inserts.get(sql) ?? statement<{ id: string }>(sql)
+  inserts.set(sql, made)
+  return made
 }
 
 const insertAtOnce = async <T extends object>(
   em: EntityManager,
   entity: EntityClass<T>,
-  { rows, members, tail = '' }: Inserted,
+  inserted: Inserted,
 ): Promise<{ id: string }[]> => {
-  const { tableName, columns } = columnsOf(em, entity, members)
-  const list = columns.map(column => `"${column}"`).join(', ')
-  const records = rows.map(row => Object.fromEntries(members.map((member, at) => [columns[at], jsonForm(row[member])])))
-  return em.execute<{ id: string }[]>(
-    `insert into "${tableName}" (${list}) select ${list} from json_populate_recordset(null::"${tableName}", ?::json) ${tail}`,
-    [JSON.stringify(records)],
-  )
+  const { sql, json } = insertionOf(em, entity, inserted)
+  return inserting(sql).all(em, [json])
 }
 
 const insert = async <T extends object>(
@@ -71,5 +92,21 @@ export const insertNew = async <T extends object>(
 export const insertSome = async <T extends object>(
   em: EntityManager,
   entity: EntityClass<T>,
-  some: Omit<Inserted, 'tail'>,
+  some: Pick<Inserted, 'rows' | 'members'>,
 ): Promise<void> => void (await insertAtOnce(em, entity, some))
+
+/** Rows of one table among those of others. */
+export type RowsOf = readonly [entity: EntityClass<object>, rows: Rows]
+
+/** Inserts rows of several tables by one statement, some hundreds of each at most; a table without rows is left out. */
+export const insertTogether = async (em: EntityManager, all: readonly RowsOf[]): Promise<void> => {
+  const parts = all
+    .filter(([, rows]) => rows.length > 0)
+    .map(([entity, rows], index) =>
+      insertionOf(em, entity, { rows, members: Object.keys(rows[0] ?? {}), parameter: index + 1 }),
+    )
+  if (parts.length === 0) return
+  const named = parts.map(({ sql }, index) => `part_${index} as (${sql})`)
+  const values = parts.map(({ json }) => json)
+  await inserting(`with ${named.join(', ')} select null as id`).all(em, values)
+}

@@ -1,5 +1,6 @@
 // What issuing asks the records about certificates that exist already.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { statement } from './statement.ts'
 
 /** The notAfter of the latest certificate of each end entity that is ACTIVE now under one policy. */
 export const latestActive = async (
@@ -17,13 +18,31 @@ export const latestActive = async (
   return new Map(rows.map(({ id, latest }) => [id, new Date(latest)]))
 }
 
+const besides = statement<{ id: string; latest: string | Date }>(
+  `select r.id, max(c.valid_not_after) as latest from cert_request r
+     join certificate c on c.policy_id = r.policy_id and c.end_entity_id = r.end_entity_id
+    where r.id = any($1::uuid[]) and c.revocation_date is null and c.valid_not_after >= $2 and not c.archived
+    group by r.id`,
+)
+
+/** The same for the end entity and the policy of each of these requests, by the id of the request. */
+export const latestBeside = async (
+  em: EntityManager,
+  requestIds: readonly string[],
+  now: Date,
+): Promise<ReadonlyMap<string, Date>> => {
+  if (requestIds.length === 0) return new Map()
+  const rows = await besides.all(em, [requestIds, now])
+  return new Map(rows.map(({ id, latest }) => [id, new Date(latest)]))
+}
+
+const compromised = statement<{ hash: string }>(
+  `select distinct public_key_hash as hash from certificate
+    where public_key_hash = any($1::text[]) and revocation_reason = 'KEY_COMPROMISE'`,
+)
+
 /** Those of these key hashes whose certificates were ever revoked with KEY_COMPROMISE. */
 export const compromisedKeys = async (em: EntityManager, hashes: readonly string[]): Promise<ReadonlySet<string>> => {
   if (hashes.length === 0) return new Set()
-  const rows = await em.execute<{ hash: string }[]>(
-    `select distinct public_key_hash as hash from certificate
-      where public_key_hash = any(?::text[]) and revocation_reason = 'KEY_COMPROMISE'`,
-    [`{${hashes.join(',')}}`],
-  )
-  return new Set(rows.map(({ hash }) => hash))
+  return new Set((await compromised.all(em, [hashes])).map(({ hash }) => hash))
 }

@@ -1,5 +1,6 @@
 // Locks that are held until the transaction ends: rows, and the advisory locks of PostgreSQL by name.
 import { LockMode, type EntityClass, type EntityManager } from '@mikro-orm/postgresql'
+import { statement } from './statement.ts'
 
 /** The numbers of the locks that exist once; every running version shares them. */
 const numbers = {
@@ -38,19 +39,31 @@ export const takeLock = async (em: EntityManager, name: keyof typeof numbers): P
   await em.execute('select pg_advisory_xact_lock(?)', [numbers[name]])
 }
 
-/** Waits for the advisory locks of these keys, in one order for all transactions, so that they cannot deadlock. */
-export const takeKeyedLocks = async (
+/** The kinds of the locks that exist once for each key. */
+export type KeyedLock = keyof typeof seeds
+
+// Those of active certificates before those of aliases, as all versions take them.
+const locking = statement(
+  `select pg_advisory_xact_lock(key) from
+     (select distinct seed, hashtextextended(wanted.key, seed) as key
+        from unnest($1::bigint[], $2::text[]) as wanted(seed, key) order by seed desc, key) as keys`,
+)
+
+/** Waits for advisory locks of several kinds at once, in one order for all transactions, so that they cannot deadlock. */
+export const takeLocks = async (
   em: EntityManager,
-  name: keyof typeof seeds,
-  keys: readonly string[],
+  wanted: Readonly<Partial<Record<KeyedLock, readonly string[]>>>,
 ): Promise<void> => {
-  if (keys.length === 0) return
-  await em.execute(
-    `select pg_advisory_xact_lock(key) from
-       (select distinct hashtextextended(text, ?) as key from jsonb_array_elements_text(?::jsonb) as text order by key) as keys`,
-    [seeds[name], JSON.stringify(keys)],
+  const locks = (Object.keys(wanted) as KeyedLock[]).flatMap(name =>
+    (wanted[name] ?? []).map(key => ({ seed: seeds[name], key })),
   )
+  if (locks.length === 0) return
+  await locking.all(em, [locks.map(({ seed }) => seed), locks.map(({ key }) => key)])
 }
+
+/** Waits for the advisory locks of these keys, in one order for all transactions, so that they cannot deadlock. */
+export const takeKeyedLocks = (em: EntityManager, name: KeyedLock, keys: readonly string[]): Promise<void> =>
+  takeLocks(em, { [name]: keys })
 
 /** Reads a row that exists and keeps others from changing it. */
 export const lockRow = <T extends { id: string }>(em: EntityManager, entity: EntityClass<T>, id: string): Promise<T> =>

@@ -5,6 +5,7 @@ import type { ApiError } from '../domain/failure.ts'
 import { record } from './audit.ts'
 import type { CertRequest } from './rows/cert-request.ts'
 import { OrderItem } from './rows/certificate-order.ts'
+import { statement } from './statement.ts'
 
 /** How one item ended. */
 export interface ItemEnd {
@@ -13,25 +14,22 @@ export interface ItemEnd {
   readonly failure?: { readonly apiError: ApiError; readonly errorMessage: string } | undefined
 }
 
+const ending = statement(
+  `update order_item set status = e.status, failure_code = e.code, failure_message = e.message
+     from unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) as e(id, status, code, message)
+    where order_id = $1 and cert_request_id = e.id and order_item.status = 'RUNNING'`,
+)
+
 /** Ends running items of an order; items that ended before stay as they are. */
 export const endItems = async (em: EntityManager, orderId: string, ends: readonly ItemEnd[]): Promise<void> => {
   if (ends.length === 0) return
-  await em.execute(
-    `update order_item set status = e.status, failure_code = e.code, failure_message = e.message
-       from jsonb_to_recordset(?::jsonb) as e(id uuid, status text, code text, message text)
-      where order_id = ? and cert_request_id = e.id and order_item.status = 'RUNNING'`,
-    [
-      JSON.stringify(
-        ends.map(({ certRequestId, status, failure }) => ({
-          id: certRequestId,
-          status,
-          code: failure?.apiError ?? null,
-          message: failure?.errorMessage ?? null,
-        })),
-      ),
-      orderId,
-    ],
-  )
+  await ending.all(em, [
+    orderId,
+    ends.map(({ certRequestId }) => certRequestId),
+    ends.map(({ status }) => status),
+    ends.map(({ failure }) => failure?.apiError ?? null),
+    ends.map(({ failure }) => failure?.errorMessage ?? null),
+  ])
 }
 
 /** Cancels the running order item of a declined or archived request, and frees the request. */

@@ -2,6 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { recordMany } from './audit.ts'
 import { claimRequests } from './claims.ts'
+import { insertRows } from './insert-rows.ts'
 import { CertificateOrder, OrderItem } from './rows/certificate-order.ts'
 import type { CertRequest } from './rows/cert-request.ts'
 
@@ -37,7 +38,7 @@ export const placeOrder = (em: EntityManager, { requests, now, ...order }: NewOr
     if (mine.length === 0) return taken
     tx.create(CertificateOrder, { ...order, status: 'RUNNING', startedDate: now })
     await tx.flush()
-    await tx.insertMany(OrderItem, itemsOf(order.id, mine))
+    await insertRows(tx, OrderItem, itemsOf(order.id, mine))
     await recordMany(tx, factsOf(mine), { now })
     return taken
   })

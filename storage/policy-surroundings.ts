@@ -1,12 +1,14 @@
-// What stands around policies and decides on their requests: realm, provider and the end of its CA, in one statement.
+// Policies and what stands around them and decides on their requests: realm, provider and the end of its CA, in one statement.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { entityOf, metadataOf, selectedColumns, type EntityType } from './entity-rows.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
+import { Policy } from './rows/policy.ts'
 import { Realm } from './rows/realm.ts'
 import { statement, type Statement } from './statement.ts'
 
-/** The realm and the provider of a policy. */
+/** A policy, its realm and its provider. */
 export interface Surroundings {
+  readonly policy: Policy
   readonly realm: Realm
   readonly provider: CertificateProvider
   /** The notAfter of the CA that would issue, where it is known. */
@@ -14,7 +16,6 @@ export interface Surroundings {
 }
 
 interface Row {
-  readonly policyId: string
   readonly caNotAfter: string | Date | null
 }
 
@@ -22,7 +23,7 @@ let written: Statement<Row> | undefined
 
 const selecting = (em: EntityManager): string => {
   const columns = (entity: EntityType, alias: string) => selectedColumns(metadataOf(em, entity), alias, `${alias}.`)
-  return `select policy.id as "policyId", ca.valid_not_after as "caNotAfter", ${columns(Realm, 'realm')},
+  return `select ca.valid_not_after as "caNotAfter", ${columns(Policy, 'policy')}, ${columns(Realm, 'realm')},
       ${columns(CertificateProvider, 'provider')}
     from policy join realm on realm.id = policy.realm_id
       join certificate_provider provider on provider.id = policy.certificate_provider_id
@@ -34,7 +35,7 @@ const mustBe = <T>(row: T | null): T => {
   return row
 }
 
-/** What stands around these policies, by their ids. */
+/** These policies and what stands around them, by their ids. */
 export const surroundingsOf = async (
   em: EntityManager,
   policyIds: Iterable<string>,
@@ -42,9 +43,10 @@ export const surroundingsOf = async (
   written ??= statement<Row>(selecting(em))
   const rows = await written.all(em, [[...new Set(policyIds)]])
   const around = (row: Row): Surroundings => ({
+    policy: mustBe(entityOf(em, Policy, { row, prefix: 'policy.' })),
     realm: mustBe(entityOf(em, Realm, { row, prefix: 'realm.' })),
     provider: mustBe(entityOf(em, CertificateProvider, { row, prefix: 'provider.' })),
     caNotAfter: row.caNotAfter === null ? null : new Date(row.caNotAfter),
   })
-  return new Map(rows.map(row => [row.policyId, around(row)]))
+  return new Map(rows.map(around).map(one => [one.policy.id, one]))
 }

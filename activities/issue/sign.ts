@@ -10,12 +10,12 @@ import {
   type CertificateDescription,
 } from '../../pki/certificate/certificate.ts'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
-import type { CertRequest } from '../../storage/rows/cert-request.ts'
+import type { IssueRequest, Owner } from '../../storage/issue-reading.ts'
 
 /** A request that is to be issued, its case and its provider open. */
 export interface ReadyRequest {
-  readonly request: CertRequest
-  readonly open: OpenCase
+  readonly request: IssueRequest
+  readonly open: OpenCase<Owner>
   readonly provider: OpenProvider
 }
 
@@ -27,7 +27,7 @@ export interface Issued extends ReadyRequest {
   readonly pkcs8: Buffer | null
 }
 
-const publicKeyOf = async (open: OpenCase) => {
+const publicKeyOf = async (open: OpenCase<Owner>) => {
   if (open.brought) return { publicKeySpki: open.brought.spki(), pkcs8: null }
   const { publicKeySpki, privateKeyPkcs8: pkcs8 } = await generateKeyPair(keyToMake(open))
   return { publicKeySpki, pkcs8 }
@@ -48,7 +48,7 @@ export const signCertificate = async (ready: ReadyRequest, backdateSeconds: numb
   const der = await provider.issue({
     serialNumber: generateSerialNumber(),
     policyConfiguration: policy.certificateProviderConfiguration,
-    subject: endEntity,
+    subject: endEntity.fields,
     publicKeySpki,
     validity: validity(validFor ?? 'ONE_DAY', open.now, backdateSeconds),
   })

@@ -2,18 +2,21 @@
 // alias, grants, audit event and the end of the order's item, together or not at all.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { strategyKey } from '../../domain/end-entity-rules.ts'
+import { creatorGrants } from '../../domain/creator-grants.ts'
 import { apiErrors } from '../../domain/failure.ts'
 import { system } from '../../domain/principal.ts'
 import { publicKeyHash } from '../../pki/keys/request-key.ts'
-import { record, recordMany, type Fact } from '../../storage/audit.ts'
-import { Certificate } from '../../storage/rows/certificate.ts'
+import { aliasLocks, setLockedAliases, type NewAlias } from '../../storage/aliases.ts'
+import { auditRows, type Fact } from '../../storage/audit.ts'
 import { certificateColumns } from '../../storage/certificate-row.ts'
-import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { markIssued, releaseRequests } from '../../storage/claims.ts'
-import { grantCreator } from '../../storage/grant.ts'
+import { insertTogether } from '../../storage/insert-rows.ts'
 import { certificateKeyUse } from '../../storage/key-uses.ts'
-import { setAliases } from '../../storage/aliases.ts'
+import { takeLocks } from '../../storage/lock.ts'
 import { endItems, type ItemEnd } from '../../storage/order-items.ts'
+import { AuditEvent } from '../../storage/rows/audit-event.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
+import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { isOrder } from '../../workflows/ids.ts'
 import type { Seal } from '../../storage/seal.ts'
@@ -21,7 +24,7 @@ import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import type { Services } from '../services.ts'
 import { queueIssuedMails } from './mails.ts'
 import type { Issued, ReadyRequest } from './sign.ts'
-import { overtakenIn } from './uniqueness.ts'
+import { overtakenIn, uniquenessLocks } from './uniqueness.ts'
 
 /** What a few requests of a run came to. */
 export interface Results {
@@ -35,6 +38,7 @@ interface Run {
 
 interface Stored extends Issued {
   readonly privateKeyId: string | null
+  readonly keyHash: string
 }
 
 /** Makes the requests ISSUED that the run still has; a run that was overtaken stores nothing. */
@@ -50,10 +54,10 @@ const claim = (
   })
 
 const stampOf = ({ request }: ReadyRequest, now: Date) => ({
-  createdBy: request.createdBy ?? null,
+  createdBy: request.createdBy,
   createdByType: request.createdByType,
   createdDate: now,
-  lastModifiedBy: request.createdBy ?? null,
+  lastModifiedBy: request.createdBy,
   lastModifiedByType: request.createdByType,
   lastModifiedDate: now,
 })
@@ -63,11 +67,11 @@ const rowOf = (stored: Stored, now: Date) => ({
   ...stampOf(stored, now),
   realmId: stored.request.realmId,
   policyId: stored.request.policyId,
-  endEntityId: stored.request.endEntityId,
+  endEntityId: stored.request.endEntity.id,
   certRequestId: stored.request.id,
   issuerCaId: stored.provider.issuerCaId,
   privateKeyId: stored.privateKeyId,
-  ...certificateColumns(stored.certificate, publicKeyHash(stored.certificate.publicKeySpki)),
+  ...certificateColumns(stored.certificate, stored.keyHash),
   keyPairMode: stored.request.keyPairMode,
 })
 
@@ -79,39 +83,38 @@ const factOf = ({ request, certificate, certificateId }: Issued): Fact => ({
   what: `Certificate ${certificate.subjectDn || certificate.serialNumber} issued for request ${request.id}`,
 })
 
-const giveGrants = async (em: EntityManager, stored: readonly Issued[]): Promise<void> => {
-  for (const [creator, theirs] of Map.groupBy(stored, ({ request }) => request.createdBy ?? null)) {
-    const resourceIds = theirs.map(({ certificateId }) => certificateId)
-    await grantCreator(em, creator, { scope: 'CERTIFICATE', resourceIds })
-  }
-}
+const grantsOf = (stored: readonly Stored[]) =>
+  stored.flatMap(({ request: { createdBy: principalId }, certificateId: resourceId }) =>
+    principalId === null
+      ? []
+      : [{ principalId, scope: 'CERTIFICATE', resourceId, permissions: creatorGrants.CERTIFICATE }],
+  )
 
-const giveAliases = (em: EntityManager, stored: readonly Issued[], now: Date): Promise<void> => {
-  const wanted = stored.flatMap(({ open, certificate }) => {
+const keyOf = ({ pkcs8, privateKeyId, certificateId, keyHash }: Stored, { seal, now }: { seal: Seal; now: Date }) =>
+  pkcs8 && privateKeyId
+    ? [{ id: privateKeyId, sealed: seal.seal(pkcs8, certificateKeyUse(certificateId, keyHash)), createdDate: now }]
+    : []
+
+/** The aliases that end entities without one are to get. */
+const aliasesFor = (issued: readonly Issued[]): NewAlias[] =>
+  issued.flatMap(({ open, certificate }) => {
     const { endEntity, policy } = open.asked
     const identity = { ...endEntity.fields, id: endEntity.id, subjectDn: certificate.subjectDn }
     const alias = endEntity.alias ? null : strategyKey(policy.endEntityStrategy, identity)
     return alias ? [{ id: endEntity.id, realmId: endEntity.realmId, alias }] : []
   })
-  return setAliases(em, wanted, now)
-}
 
-const recordFailed = async (em: EntityManager, orderId: string, failed: readonly ItemOutcome[]): Promise<void> => {
+/** Ends the run's claim on what failed, and answers what the audit log is to tell of it. */
+const freeFailed = async (em: EntityManager, runId: string, failed: readonly ItemOutcome[]): Promise<Fact[]> => {
   const codes = new Map(failed.map(({ certRequestId, failure }) => [certRequestId, failure?.apiError]))
-  for (const { id, realmId, label } of await em.find(CertRequest, { id: { $in: [...codes.keys()] } }))
-    record(em, {
-      type: 'ORDER_FAILED',
-      objectId: id,
-      realmId,
-      what: `Order ${orderId} failed with ${codes.get(id) ?? 'INTERNAL_ERROR'} for the certificate request of ${label}, ended`,
-    })
-}
-
-const freeFailed = async (em: EntityManager, runId: string, failed: readonly ItemOutcome[]) => {
-  const ids = failed.map(({ certRequestId }) => certRequestId)
-  if (ids.length === 0) return
-  await releaseRequests(em, runId, ids)
-  if (isOrder(runId)) await recordFailed(em, runId, failed)
+  const freed = await releaseRequests(em, runId, [...codes.keys()])
+  if (!isOrder(runId)) return []
+  return freed.map(({ id, realmId, label }) => ({
+    type: 'ORDER_FAILED',
+    objectId: id,
+    realmId,
+    what: `Order ${runId} failed with ${codes.get(id) ?? 'INTERNAL_ERROR'} for the certificate request of ${label}, ended`,
+  }))
 }
 
 const endsOf = (stored: readonly Issued[], failed: readonly ItemOutcome[]): ItemEnd[] => [
@@ -119,50 +122,57 @@ const endsOf = (stored: readonly Issued[], failed: readonly ItemOutcome[]): Item
   ...failed.map(({ certRequestId, failure }) => ({ certRequestId, status: 'FAILED' as const, failure })),
 ]
 
-const store = async (
+const store = (
   em: EntityManager,
   stored: readonly Stored[],
-  { seal, now }: { seal: Seal; now: Date },
-): Promise<void> => {
-  const keys = stored.flatMap(({ pkcs8, privateKeyId, certificateId, certificate }) => {
-    const use = certificateKeyUse(certificateId, publicKeyHash(certificate.publicKeySpki))
-    return pkcs8 && privateKeyId ? [{ id: privateKeyId, sealed: seal.seal(pkcs8, use), createdDate: now }] : []
-  })
-  if (keys.length > 0) await em.insertMany(PrivateKey, keys)
-  await em.insertMany(
-    Certificate,
-    stored.map(one => rowOf(one, now)),
-  )
-  await recordMany(em, stored.map(factOf), { now, author: system })
-  await giveGrants(em, stored)
-  await giveAliases(em, stored, now)
-}
+  { seal, now, failures }: { seal: Seal; now: Date; failures: readonly Fact[] },
+): Promise<void> =>
+  insertTogether(em, [
+    [PrivateKey, stored.flatMap(one => keyOf(one, { seal, now }))],
+    [Certificate, stored.map(one => rowOf(one, now))],
+    [AuditEvent, auditRows([...stored.map(factOf), ...failures], { now, author: system })],
+    [PermissionGrant, grantsOf(stored)],
+  ])
 
 const overtaken = {
   apiError: 'ACTIVE_CERTIFICATE_EXISTS',
   errorMessage: apiErrors.ACTIVE_CERTIFICATE_EXISTS.description,
 } as const
 
+/** Locks before anything is written, then tells which came too late. */
+const sortOut = async (em: EntityManager, issued: readonly Issued[], now: Date) => {
+  await takeLocks(em, { ACTIVE_CERTIFICATE: uniquenessLocks(issued), ALIAS: aliasLocks(aliasesFor(issued)) })
+  const late = await overtakenIn(em, issued, now)
+  return {
+    wanted: issued.filter(({ request }) => !late.has(request.id)),
+    late: [...late].map(certRequestId => ({ certRequestId, failure: overtaken })),
+  }
+}
+
+const storedOf = (one: Issued): Stored => ({
+  ...one,
+  privateKeyId: one.pkcs8 ? crypto.randomUUID() : null,
+  keyHash: publicKeyHash(one.certificate.publicKeySpki),
+})
+
 const storeAll = async (em: EntityManager, services: Services, { runId, issued, failed: refused }: Results & Run) => {
   const now = services.clock()
-  const late = await overtakenIn(em, issued, now)
-  const wanted = issued.filter(({ request }) => !late.has(request.id))
-  const failed = [...refused, ...[...late].map(certRequestId => ({ certRequestId, failure: overtaken }))]
+  const { wanted, late } = await sortOut(em, issued, now)
+  const failed = [...refused, ...late]
   const claimed = await claim(em, runId, { issued: wanted, now })
-  const stored = wanted
-    .filter(({ request }) => claimed.has(request.id))
-    .map(one => ({ ...one, privateKeyId: one.pkcs8 ? crypto.randomUUID() : null }))
-  if (stored.length > 0) await store(em, stored, { seal: services.seal, now })
-  await freeFailed(em, runId, failed)
+  const stored = wanted.filter(({ request }) => claimed.has(request.id)).map(storedOf)
+  const failures = await freeFailed(em, runId, failed)
+  await store(em, stored, { seal: services.seal, now, failures })
+  await setLockedAliases(em, aliasesFor(stored), now)
   if (isOrder(runId)) await endItems(em, runId, endsOf(stored, failed))
   const mails = await queueIssuedMails(em, runId, { issued: stored, now })
-  for (const { pkcs8 } of issued) pkcs8?.fill(0)
   const done = stored.map(({ request, certificateId }) => ({ certRequestId: request.id, certificateId }))
   return { outcomes: [...done, ...failed], mails }
 }
 
 /** Stores what was issued and what failed, and answers one outcome a request. */
 export const storeIssued = async (services: Services, runId: string, results: Results): Promise<ItemOutcome[]> => {
+  if (results.issued.length + results.failed.length === 0) return []
   const em = services.orm.em.fork()
   const { outcomes, mails } = await em.transactional(fork => storeAll(fork, services, { runId, ...results }))
   services.mailStarts.add(mails)

@@ -1,30 +1,39 @@
 // Uniqueness of active certificates (contract 5.4 check 12) inside the storing transaction, where it cannot be raced.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { latestActive } from '../../storage/issue-facts.ts'
-import { takeKeyedLocks } from '../../storage/lock.ts'
+import { latestBeside } from '../../storage/issue-facts.ts'
 import type { ReadyRequest } from './sign.ts'
 
-const keyOf = ({ request }: ReadyRequest): string => `${request.policyId}/${request.endEntityId}`
+const keyOf = ({ request: { policyId, endEntity } }: ReadyRequest): string => `${policyId}/${endEntity.id}`
 
-const wasOvertaken = async (em: EntityManager, { open, request }: ReadyRequest, now: Date): Promise<boolean> => {
-  const { policyId, endEntityId } = request
-  const latest = (await latestActive(em, policyId, { endEntityIds: [endEntityId], now })).get(endEntityId)
-  return latest !== undefined && latest.getTime() > (open.latestActive?.getTime() ?? 0)
-}
+/** Whether the policy of a request allows one active certificate at a time. */
+export const isGuarded = ({ open }: ReadyRequest): boolean => open.asked.policy.enforceActiveCertUniqueness
 
-/** The requests whose policy allows one active certificate and for which another run, or this one, just made it. */
+/** The keys under which the ACTIVE_CERTIFICATE locks are taken for those whose policy allows one active certificate. */
+export const uniquenessLocks = (candidates: readonly ReadyRequest[]): string[] =>
+  candidates.filter(isGuarded).map(keyOf)
+
+/**
+ * The requests whose policy allows one active certificate and for which another run, or this one, just made it; the
+ * transaction holds their locks.
+ */
 export const overtakenIn = async (
   em: EntityManager,
   candidates: readonly ReadyRequest[],
   now: Date,
 ): Promise<ReadonlySet<string>> => {
-  const guarded = candidates.filter(({ open }) => open.asked.policy.enforceActiveCertUniqueness)
-  await takeKeyedLocks(em, 'ACTIVE_CERTIFICATE', guarded.map(keyOf))
+  const guarded = candidates.filter(isGuarded)
+  const latest = await latestBeside(
+    em,
+    guarded.map(({ request }) => request.id),
+    now,
+  )
   const taken = new Set<string>()
   const overtaken = new Set<string>()
   for (const one of guarded) {
-    const key = keyOf(one)
-    if (taken.has(key) || (await wasOvertaken(em, one, now))) overtaken.add(one.request.id)
+    const { open, request } = one
+    const [key, made] = [keyOf(one), latest.get(request.id)]
+    const isLate = made !== undefined && made.getTime() > (open.latestActive?.getTime() ?? 0)
+    if (taken.has(key) || isLate) overtaken.add(request.id)
     taken.add(key)
   }
   return overtaken

@@ -134,13 +134,28 @@ export const readBoolean = (value: DerValue): boolean => {
   return content[0] === 0xff
 }
 
+const dottedOf = (content: Buffer): string => {
+  const arcs = splitArcs(content)
+  const first = Math.min(2, Math.floor(Number(arcs[0]) / 40))
+  return [first, (arcs[0] ?? 0n) - BigInt(first * 40), ...arcs.slice(1)].join('.')
+}
+
+/** The texts of the identifiers that were read first, by their octets: a certificate holds the same twenty as the next. */
+const knownOids = new Map<string, string>()
+
+/** So many are remembered, whatever strangers send. */
+const mostKnownOids = 256
+
 /** The dotted text of an OBJECT IDENTIFIER. */
 export const readOid = (value: DerValue | undefined): string => {
   const { content } = expectTag(value, tags.oid)
   if (content.length === 0 || content.length > 128) throw new DerError('The object identifier is malformed')
-  const arcs = splitArcs(content)
-  const first = Math.min(2, Math.floor(Number(arcs[0]) / 40))
-  return [first, (arcs[0] ?? 0n) - BigInt(first * 40), ...arcs.slice(1)].join('.')
+  const octets = content.toString('latin1')
+  const known = knownOids.get(octets)
+  if (known !== undefined) return known
+  const dotted = dottedOf(content)
+  if (knownOids.size < mostKnownOids) knownOids.set(octets, dotted)
+  return dotted
 }
 
 const splitArcs = (content: Buffer): bigint[] => {
