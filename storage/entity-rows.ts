@@ -58,11 +58,12 @@ export interface Named {
   readonly id: string
 }
 
-const prefixOf = (index: number): string => `${index}.`
+/** A row that is read alone needs no prefix. */
+const prefixOf = (index: number, of: readonly unknown[]): string => (of.length === 1 ? '' : `${index}.`)
 
 const selecting = (em: EntityManager, entities: readonly EntityType[]): string => {
   const parts = entities.map((entity, index) => ({ meta: metadataOf(em, entity), alias: `e${index}`, index }))
-  const columns = parts.map(({ meta, alias, index }) => selectedColumns(meta, alias, prefixOf(index)))
+  const columns = parts.map(({ meta, alias, index }) => selectedColumns(meta, alias, prefixOf(index, parts)))
   const joins = parts.map(
     ({ meta, alias, index }) => `left join "${meta.tableName}" ${alias} on ${alias}.id = $${index + 1}`,
   )
@@ -95,6 +96,8 @@ export const findTogether = async (em: EntityManager, all: readonly Named[]): Pr
         missing.map(({ id }) => id),
       )
     : []
-  const found = new Map(missing.map((one, index) => [one, entityOf(em, one.entity, { row, prefix: prefixOf(index) })]))
+  const found = new Map(
+    missing.map((one, index) => [one, entityOf(em, one.entity, { row, prefix: prefixOf(index, missing) })]),
+  )
   return all.map(one => found.get(one) ?? managed(em, one.entity, one.id) ?? null)
 }
