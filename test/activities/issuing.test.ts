@@ -258,6 +258,17 @@ test('of five runs at the same time for one end entity one issues where only one
   for (const request of requests) expect((await reread(em, request)).runId).toBe(null)
 })
 
+test('where one may be active, the next fifty are judged when the last are stored', async () => {
+  const scene = await makeScene(fixture.orm, { enforceActiveCertUniqueness: true, renewalWindowDays: 365 })
+  const em = fixture.em()
+  const others = await Promise.all(Array.from({ length: 49 }, () => makeEndEntity(fixture.em(), scene.realm)))
+  const ids: string[] = []
+  for (const endEntity of [scene.endEntity, ...others, scene.endEntity])
+    ids.push((await newRequest(em, scene, { runId: 'issue/renewing', endEntity })).id)
+  const outcomes = await issue('issue/renewing', ids)
+  expect(outcomes.filter(({ certificateId }) => certificateId)).toHaveLength(51)
+})
+
 test('where several may be active, several are issued', async () => {
   const scene = await makeScene(fixture.orm)
   const em = fixture.em()
