@@ -91,8 +91,9 @@ const findJudged = async (
   for await (const ids of searchIds(em, EndEntity, { ...asked, sliceLength })) {
     const rows = await ruledRows(em, ids)
     const verdicts = await judgeEach(rows, satisfies)
-    for (const { id } of rows.filter((_, index) => verdicts[index]))
-      if (total++ >= begin && ofPage.length < page.size) ofPage.push(id)
+    const fitting = rows.filter((_, index) => verdicts[index]).map(({ id }) => id)
+    ofPage.push(...fitting.slice(Math.max(0, begin - total)).slice(0, page.size - ofPage.length))
+    total += fitting.length
   }
   const found = await findByIds(em, EndEntity, ofPage)
   const byId = new Map(found.map(row => [row.id, row]))

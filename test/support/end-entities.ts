@@ -18,8 +18,16 @@ export const nothing: EndEntityFields = {
 }
 
 const texts = fc.constantFrom(
-  ...['web-.*', '.*example\\.org', '(?i)WEB.*', 'B \\d+', ''],
-  ...['web-01', '[A-Za-z]+.\\d+', 'a\\.example\\.org|A-.|DE', '(?:[a-z]+\\.)+org', '.+@.+\\.com'],
+  'web-.*',
+  '.*example\\.org',
+  '(?i)WEB.*',
+  'B \\d+',
+  'web-01',
+  '[A-Za-z]+.\\d+',
+  'a\\.example\\.org|A-.|DE',
+  '(?:[a-z]+\\.)+org',
+  '.+@.+\\.com',
+  '',
 )
 const rule = fc.record({
   property: fc.constantFrom(...(Object.keys(EndEntityProperty) as EndEntityRule['property'][])),
