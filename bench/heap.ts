@@ -89,6 +89,8 @@ export const memoryOf = async (pid: number, port: number): Promise<Memory> => {
   for (const thread of threads.values()) threadHeaps += await heapOf(thread.ask)
   const heap = await heapOf(main.ask)
   await main.ask('NodeWorker.disable')
+  // Its port serves the next process that is asked.
+  await main.ask('Runtime.evaluate', { expression: 'void setTimeout(() => process._debugEnd(), 100)' })
   socket.close()
   return { rss: mebibytes(residentOf(pid)), heap: mebibytes(heap), threadHeaps: mebibytes(threadHeaps) }
 }
