@@ -96,7 +96,6 @@ const configuration = (port: number, key: object) => ({
   key: join(folder, 'issuing.key'),
   address: `127.0.0.1:${port}`,
   dnsNames: ['127.0.0.1'],
-  logger: { format: 'text' },
   db: { type: 'badgerv2', dataSource: join(folder, 'db') },
   authority: { provisioners: [{ type: 'JWK', name: provisioner, key }] },
 })

@@ -11,8 +11,17 @@ import { findEndEntities } from '../storage/lists/end-entities.ts'
 import { migrate, openStorage } from '../storage/orm.ts'
 import { Policy } from '../storage/rows/policy.ts'
 import { machine } from './machine.ts'
+import { keepTable } from './performance-page.ts'
 import { fillRealm, idOf } from './search-fill.ts'
 
+const columns = {
+  rules: 'Rules',
+  found: 'Found',
+  p50Ms: 'p50, ms',
+  longestPauseMs: 'Longest pause of the event loop, ms',
+  rssMiB: 'Resident, MiB',
+  rssGrowthMiB: 'More than before, MiB',
+}
 const folder = 'data/bench-rules'
 const count = Number(process.env['BENCH_END_ENTITIES'] ?? 20_000)
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5)
@@ -120,7 +129,8 @@ try {
   mkdirSync('bench/results', { recursive: true })
   const kept = { date: new Date().toISOString(), machine: machine(), endEntities: count, rounds, searches: rows }
   writeFileSync('bench/results/rules.json', `${JSON.stringify(kept, null, 2)}\n`)
-  say('Kept in bench/results/rules.json')
+  keepTable('rules', rows, columns)
+  say('Kept in bench/results/rules.json and docs/performance.md')
 } finally {
   await database.stop()
 }
