@@ -1,7 +1,7 @@
 // The least that a Koa application can do for a call of ours, as a process of its own for bench/peers.ts: it checks the same
 // bearer token and does one `select` by key or one `insert`. It knows no rights, no audit and no versions.
 import { randomUUID } from 'node:crypto'
-import Router from '@koa/router'
+import { Router } from '@koa/router'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import Koa, { type Context, type Next } from 'koa'
 import { Pool } from 'pg'

@@ -8,7 +8,7 @@ import { measureOrder } from './order.ts'
 import { callerOf } from './peers-caller.ts'
 import { keepTable } from './performance-page.ts'
 import { inspectable, measureMemory } from './peers-memory.ts'
-import { issuing, measure, smallCalls, startBareKoa, type Measured } from './peers-stack.ts'
+import { issuing, measure, smallCalls, startBareKoa, type Measured, type SmallCall } from './peers-stack.ts'
 import { startStepCa, type StepCa } from './peers-step-ca.ts'
 import { measureEmptyWorkflow } from './peers-temporal.ts'
 import { makeScene, storeRequests, type Scene } from './scene.ts'
@@ -92,27 +92,31 @@ const signing = async (stack: BenchStack, scene: Scene, stepCa: StepCa | null): 
   return [rows, all]
 }
 
-const small = async (stack: BenchStack, scene: Scene): Promise<Row[]> => {
-  const bare = await startBareKoa(stack)
+/** One small call at each of the loads. */
+const smallRows = async (
+  { work, peer, aim, ours, theirs }: SmallCall,
+  { stack, bare }: { stack: BenchStack; bare: Awaited<ReturnType<typeof startBareKoa>> },
+): Promise<Row[]> => {
+  const token = await stack.demoToken()
+  const our = callerOf({ base: stack.baseUrl, token })
+  const their = callerOf({ base: bare.base, token })
   const database = stack.parts().filter(({ name }) => name === 'PostgreSQL')
   const bareParts = [{ name: 'bare Koa', pid: bare.pid }, ...database]
   const rows: Row[] = []
-  try {
-    for (const { work, peer, aim, ours, theirs } of await smallCalls(stack, scene)) {
-      const token = await stack.demoToken()
-      const our = callerOf({ base: stack.baseUrl, token })
-      const their = callerOf({ base: bare.base, token })
-      for (const { clients, calls } of loads) {
-        const load = { clients, calls: calls * times }
-        const ourTimes = await measure(load, stack.parts(), ours(our, load))
-        rows.push(
-          rowOf({ work, peer, aim: `>= ${aim}` }, ourTimes, await measure(load, bareParts, theirs(their, load))),
-        )
-      }
-    }
-  } finally {
-    await bare.stop()
+  for (const { clients, calls } of loads) {
+    const load = { clients, calls: calls * times }
+    const ourTimes = await measure(load, stack.parts(), ours(our, load))
+    const theirTimes = await measure(load, bareParts, theirs(their, load))
+    rows.push(rowOf({ work, peer, aim: `>= ${aim}` }, ourTimes, theirTimes))
   }
+  return rows
+}
+
+const small = async (stack: BenchStack, scene: Scene): Promise<Row[]> => {
+  const bare = await startBareKoa(stack)
+  const rows: Row[] = []
+  for (const call of await smallCalls(stack, scene)) rows.push(...(await smallRows(call, { stack, bare })))
+  await bare.stop()
   return rows
 }
 
