@@ -13,7 +13,7 @@ import { makeScene, storeRequests, type Scene } from './scene.ts'
 import { startStack, type BenchStack } from './stack.ts'
 
 const orderSize = Number(process.env['BENCH_ORDER_SIZE'] ?? 5000)
-const calls = { issue: 800, read: 6400 }
+const calls = { issue: 400, read: 1600 }
 const clients = 32
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
@@ -92,11 +92,13 @@ const measureAll = async (stack: BenchStack) => {
   const { id: principalId } = await stack.demo<{ id: string }>('GET /authenticated-principal/')
   const setting = { stack, principalId, scene: await makeScene(stack, 'EC') }
   const bulk = { ...setting, scene: await makeScene(stack, 'RSA') }
+  say('One API process, and two …')
   await throughApis(setting, [stack.baseUrl])
   const api = await secondApi(stack)
   const [issueOne, readOne] = await throughApis(setting, [stack.baseUrl])
   const [issueTwo, readTwo] = await throughApis(setting, [stack.baseUrl, api.base])
   await api.part.stop()
+  say('One worker, and two …')
   const orderOne = await order(bulk)
   const worker = await secondWorker(stack)
   const orderTwo = await order(bulk)
