@@ -59,6 +59,17 @@ const socketOf = async (pid: number, port: number): Promise<WebSocket> => {
   throw new Error(`The inspector of process ${pid} did not open on port ${port}.`)
 }
 
+/** Resolves when no inspector has the port any more: it serves the next process that is asked. */
+const closed = async (port: number): Promise<void> => {
+  for (let tries = 0; tries < 50; tries++) {
+    await wait(200)
+    const open = await fetch(`http://127.0.0.1:${port}/json/list`, { headers: { connection: 'close' } }).catch(() => null)
+    if (!open) return
+    await open.text()
+  }
+  throw new Error(`The inspector on port ${port} did not close.`)
+}
+
 /** Bytes of a process that are in memory. */
 export const residentOf = (pid: number): number =>
   Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024
@@ -89,6 +100,8 @@ export const memoryOf = async (pid: number, port: number): Promise<Memory> => {
   for (const thread of threads.values()) threadHeaps += await heapOf(thread.ask)
   const heap = await heapOf(main.ask)
   await main.ask('NodeWorker.disable')
+  await main.ask('Runtime.evaluate', { expression: 'void setTimeout(() => process._debugEnd(), 100)' })
   socket.close()
+  await closed(port)
   return { rss: mebibytes(residentOf(pid)), heap: mebibytes(heap), threadHeaps: mebibytes(threadHeaps) }
 }

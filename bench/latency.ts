@@ -30,15 +30,18 @@ export const latencyOf = (
   }
 }
 
-/** Issues each request once, so many at a time. */
-export const measureLatency = async (client: RestClient, ids: readonly string[], clients: number): Promise<Latency> => {
+/** Makes so many calls, so many of them at a time. */
+export const measureCalls = async (
+  { calls, clients }: { readonly calls: number; readonly clients: number },
+  call: (index: number) => Promise<unknown>,
+): Promise<Latency> => {
   const times: number[] = []
   let next = 0
   const lane = async (): Promise<void> => {
-    while (next < ids.length) {
-      const id = ids[next++]
+    while (next < calls) {
+      const index = next++
       const begin = performance.now()
-      await client(`POST /certificates/cert-requests/${id}`)
+      await call(index)
       times.push(performance.now() - begin)
     }
   }
@@ -47,3 +50,7 @@ export const measureLatency = async (client: RestClient, ids: readonly string[],
   const seconds = (performance.now() - begin) / 1000
   return latencyOf(times, { clients, seconds })
 }
+
+/** Issues each request once, so many at a time. */
+export const measureLatency = (client: RestClient, ids: readonly string[], clients: number): Promise<Latency> =>
+  measureCalls({ calls: ids.length, clients }, index => client(`POST /certificates/cert-requests/${ids[index]}`))

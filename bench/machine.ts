@@ -3,16 +3,21 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 
-/** RSA-2048 signatures per second that this machine makes on all cores (openssl speed). */
-export const rawRsaSignaturesPerSecond = (seconds: number): number => {
-  const cores = String(availableParallelism())
-  const output = execFileSync('openssl', ['speed', '-seconds', String(seconds), '-multi', cores, 'rsa2048'], {
+const speed = (algorithm: string, seconds: number): string =>
+  execFileSync('openssl', ['speed', '-seconds', String(seconds), '-multi', String(availableParallelism()), algorithm], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const [, perSecond] = /rsa\s+2048 bits\s+[\d.]+s\s+[\d.]+s\s+([\d.]+)/.exec(output) ?? []
-  return Number(perSecond)
-}
+
+const perSecondIn = (output: string, line: RegExp): number => Number(line.exec(output)?.[1])
+
+/** RSA-2048 signatures per second that this machine makes on all cores (openssl speed). */
+export const rawRsaSignaturesPerSecond = (seconds: number): number =>
+  perSecondIn(speed('rsa2048', seconds), /rsa\s+2048 bits\s+[\d.]+s\s+[\d.]+s\s+([\d.]+)/)
+
+/** ECDSA signatures with P-256 per second that this machine makes on all cores (openssl speed). */
+export const rawEcSignaturesPerSecond = (seconds: number): number =>
+  perSecondIn(speed('ecdsap256', seconds), /256 bits ecdsa \(nistp256\)\s+[\d.]+s\s+[\d.]+s\s+([\d.]+)/)
 
 /** What the figures were measured on. */
 export const machine = () => ({

@@ -118,3 +118,20 @@ export const fill = async (client: Client, tell: (text: string) => void): Promis
   await client.query('vacuum analyze')
   tell(`${rows.length} indexes, vacuum, analyze: ${((performance.now() - begin) / 1000).toFixed(1)} s`)
 }
+
+const oneRealm = new Set(['realms', 'provider', 'policies'])
+
+/** Fills the empty, migrated database with so many end entities of one realm, each with three names. */
+export const fillRealm = async (client: Client, endEntities: number): Promise<void> => {
+  await client.query(`set session_replication_role = replica`)
+  for (const [what, statement] of statements) if (oneRealm.has(what)) await client.query(statement)
+  await client.query(
+    `insert into end_entity (id, realm_id, common_name, organization, domains, generic_dto_list, ${author})
+     select ${id('ee', 'e')}, ${id('realm', '0')}, (array['even-', 'odd-'])[1 + e % 2] || e, 'Example',
+       array['a-' || e || '.example.org', 'b.sub-' || e || '.example.org', 'c.example.org'],
+       jsonb_build_array(jsonb_build_object('key', 'key-' || e % 200, 'value', e::text)),
+       ${by(`now() - interval '1 second' * (${endEntities} - e)`)}
+     from generate_series(0, ${endEntities - 1}) e`,
+  )
+  await client.query('vacuum analyze')
+}

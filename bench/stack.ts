@@ -14,6 +14,8 @@ const portVariables = `API_PORT IDENTITY_PROVIDER_PORT TEMPORAL_PORT TEMPORAL_UI
 export interface BenchStack {
   readonly admin: RestClient
   readonly demo: RestClient
+  /** A new token of the demo client, which lives some minutes. */
+  readonly demoToken: () => Promise<string>
   /** Where the API is and its identity provider gives tokens. */
   readonly baseUrl: string
   readonly tokenUrl: string
@@ -80,11 +82,10 @@ const clientsOf = (environment: Record<string, string>) => {
     username: value('ADMIN_USERNAME'),
     password: value('ADMIN_PASSWORD'),
   })
-  const demo = renewingClient(base, value('TOKEN_URL'), {
-    clientId: value('CLIENT_ID'),
-    clientSecret: value('CLIENT_SECRET'),
-  })
-  return { admin, demo, baseUrl: base, tokenUrl: value('TOKEN_URL') }
+  const credentials = { clientId: value('CLIENT_ID'), clientSecret: value('CLIENT_SECRET') }
+  const demo = renewingClient(base, value('TOKEN_URL'), credentials)
+  const demoToken = () => getToken(value('TOKEN_URL'), credentials)
+  return { admin, demo, demoToken, baseUrl: base, tokenUrl: value('TOKEN_URL') }
 }
 
 /** Starts a fresh stack of a checkout; this one when left out. */

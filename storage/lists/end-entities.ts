@@ -1,15 +1,16 @@
 // The search of end entities (contract 6.6 EndEntitySearchRequestDto).
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
-import { asItIs, endEntityViolations, type Held, type SubjectData } from '../../domain/end-entity-rules.ts'
+import { asItIs, ruleViolations, type Held, type SubjectData } from '../../domain/end-entity-rules.ts'
 import { isPattern } from '../../domain/pattern.ts'
 import type { EndEntityRule } from '../../domain/policy-rules.ts'
-import type { Page, PageRequest } from '../../domain/search.ts'
+import { pageOf, type Page, type PageRequest } from '../../domain/search.ts'
+import { findByIds } from '../by-ids.ts'
 import { anyOf } from './among.ts'
 import { EndEntity } from '../rows/end-entity.ts'
 import type { Policy } from '../rows/policy.ts'
 import { readableRows, type Reader } from './readable-rows.ts'
-import { hasPattern, ruleConditions } from './rule-conditions.ts'
-import { alias, amongIds, foundInText, rowWithId, searchPage } from './search.ts'
+import { ruleConditions, rulesLeft } from './rule-conditions.ts'
+import { alias, amongIds, foundInText, rowWithId, searchIds, searchPage } from './search.ts'
 
 /** What is looked for; null and absent members do not narrow. */
 export interface EndEntityQuery {
@@ -54,9 +55,6 @@ const conditionsOf = async (em: EntityManager, reader: Reader, query: EndEntityQ
 /** Rows that are read and judged at a time. */
 const sliceLength = 500
 
-/** The characters of an id and of the comma behind it. */
-const idLength = 37
-
 /** What the rules look at; plain rows, since thousands of entities would keep the event loop for long. */
 const ruledColumns = `id, common_name as "commonName", organization, organizational_unit as "organizationalUnit", country,
   external_id as "externalId", email, domains, ips, generic_dto_list as "genericDtoList"`
@@ -65,44 +63,45 @@ interface RuledRow extends SubjectData {
   readonly id: string
 }
 
-/** The ids of a realm's end entities that satisfy conditions, with a comma behind each: one text, whatever its length. */
-const idsOf = async (em: EntityManager, { realmId, archived }: EndEntityQuery, conditions: Conditions) => {
-  const [row] = await em.execute<{ ids: string | null }[]>(
-    `select string_agg(${alias}.id::text || ',', '') as ids from end_entity ${alias}
-      where ${alias}.realm_id = ? and ${alias}.archived = ? ${conditions.map(({ sql }) => `and (${sql})`).join(' ')}`,
-    [realmId, archived, ...conditions.flatMap(({ params }) => [...params])],
+/** What the rules look at of these end entities, in the order of the ids. */
+const ruledRows = (em: EntityManager, ids: readonly string[]): Promise<RuledRow[]> =>
+  em.execute<RuledRow[]>(
+    `select ${ruledColumns} from end_entity
+      join unnest(?::uuid[]) with ordinality wanted (wanted_id, place) on id = wanted_id order by place`,
+    [`{${ids.join(',')}}`],
   )
-  return row?.ids ?? ''
-}
 
-/** What the rules look at of these end entities, in slices. */
-async function* slicesOf(em: EntityManager, ids: string) {
-  const step = sliceLength * idLength
-  for (let start = 0; start < ids.length; start += step)
-    yield await em.execute<RuledRow[]>(`select ${ruledColumns} from end_entity where id = any(?::uuid[])`, [
-      `{${ids.slice(start, start + step).slice(0, -1)}}`,
-    ])
-}
+type Asked = Parameters<typeof searchPage<EndEntity>>[2]
 
-/** Whether PostgreSQL alone cannot judge a rule: it has a pattern, or looks at names that a template makes. */
-const needsJudge = (rule: EndEntityRule, held: Held): boolean =>
-  hasPattern(rule) || (rule.property === 'DOMAIN' && held !== asItIs)
-
-/** A condition that keeps those which satisfy what PostgreSQL does not judge; undefined where there is nothing of it. */
-const fittingPatterns = async (
+/** The page of those that also satisfy rules which PostgreSQL does not judge: all are judged, those of the page are kept. */
+const findJudged = async (
   em: EntityManager,
-  query: EndEntityQuery,
-  conditions: Conditions,
-): Promise<RawQueryFragment | undefined> => {
-  const { policy, held = asItIs, judgeEach } = query
-  if (!policy?.endEntityRules.some(rule => needsJudge(rule, held))) return undefined
-  await judgeEach(policy.endEntityRules, ({ pattern }) => isPattern(pattern ?? ''))
-  const ids: string[] = []
-  for await (const slice of slicesOf(em, await idsOf(em, query, conditions))) {
-    const verdicts = await judgeEach(slice, endEntity => endEntityViolations(policy, endEntity, held).length === 0)
-    ids.push(...slice.filter((_, index) => verdicts[index]).map(({ id }) => id))
+  asked: Asked,
+  { rules, held = asItIs, judgeEach }: EndEntityQuery & { rules: readonly EndEntityRule[] },
+): Promise<Page<EndEntity>> => {
+  const { page } = asked
+  const begin = page.page * page.size
+  const satisfies = (row: RuledRow): boolean => {
+    const subject = held(row)
+    return rules.every(rule => ruleViolations([rule], subject).length === 0)
   }
-  return amongIds(ids)
+  await judgeEach(rules, ({ pattern }) => isPattern(pattern ?? ''))
+  const ofPage: string[] = []
+  let total = 0
+  for await (const ids of searchIds(em, EndEntity, { ...asked, sliceLength })) {
+    const rows = await ruledRows(em, ids)
+    const verdicts = await judgeEach(rows, satisfies)
+    const fitting = rows.filter((_, index) => verdicts[index]).map(({ id }) => id)
+    ofPage.push(...fitting.slice(Math.max(0, begin - total)).slice(0, page.size - ofPage.length))
+    total += fitting.length
+  }
+  const found = await findByIds(em, EndEntity, ofPage)
+  const byId = new Map(found.map(row => [row.id, row]))
+  return pageOf(
+    ofPage.map(id => byId.get(id)).filter(row => row !== undefined),
+    total,
+    page,
+  )
 }
 
 /** One page of the end entities of a realm that satisfy the query and that this principal may read. */
@@ -111,8 +110,8 @@ export const findEndEntities = async (
   reader: Reader,
   query: EndEntityQuery,
 ): Promise<Page<EndEntity>> => {
-  const { realmId, archived, page } = query
-  const conditions = await conditionsOf(em, reader, query)
-  const and = [...conditions, await fittingPatterns(em, query, conditions)]
-  return searchPage(em, EndEntity, { where: { realmId, archived }, and, page })
+  const { realmId, archived, page, policy, held } = query
+  const asked = { where: { realmId, archived }, and: await conditionsOf(em, reader, query), page }
+  const rules = policy ? rulesLeft(policy, held) : []
+  return rules.length === 0 ? searchPage(em, EndEntity, asked) : findJudged(em, asked, { ...query, rules })
 }

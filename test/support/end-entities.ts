@@ -17,7 +17,18 @@ export const nothing: EndEntityFields = {
   genericDtoList: [],
 }
 
-const texts = fc.constantFrom('web-.*', '.*example\\.org', '(?i)WEB.*', 'B \\d+', '')
+const texts = fc.constantFrom(
+  'web-.*',
+  '.*example\\.org',
+  '(?i)WEB.*',
+  'B \\d+',
+  'web-01',
+  '[A-Za-z]+.\\d+',
+  'a\\.example\\.org|A-.|DE',
+  '(?:[a-z]+\\.)+org',
+  '.+@.+\\.com',
+  '',
+)
 const rule = fc.record({
   property: fc.constantFrom(...(Object.keys(EndEntityProperty) as EndEntityRule['property'][])),
   requirement: fc.constantFrom(...(Object.keys(RuleRequirement) as EndEntityRule['requirement'][])),

@@ -1,0 +1,34 @@
+// The tables of docs/performance.md: each bench writes its own, between two marks, so that the page tells the last run.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { machine } from './machine.ts'
+
+const page = 'docs/performance.md'
+
+type Cell = string | number | null | undefined
+
+const line = (cells: readonly Cell[]): string => `| ${cells.map(cell => cell ?? '').join(' | ')} |`
+
+const tableOf = (rows: readonly object[], columns: Readonly<Record<string, string>>): string => {
+  const cellsOf = (row: object) =>
+    Object.keys(columns).map(name => Object.entries(row).find(([key]) => key === name)?.[1])
+  const head = Object.values(columns)
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row => line(cellsOf(row)))].join('\n')
+}
+
+/** Replaces the table with this name; `columns` names the members of a row and what stands above them. */
+export const keepTable = (
+  name: 'peers' | 'memory' | 'rules' | 'scale',
+  rows: readonly object[],
+  columns: Readonly<Record<string, string>>,
+): void => {
+  if (rows.length === 0) return
+  const { cores, memoryGiB, node } = machine()
+  const day = new Date().toISOString().slice(0, 10)
+  const told = `Measured on ${day}: ${cores} shared cores, ${memoryGiB} GiB, Node.js ${node}, other work beside it.`
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+  const text = readFileSync(page, 'utf8')
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`${page} has no place for ${name}.`)
+  const table = `\n\n${told}\n\n${tableOf(rows, columns)}\n\n`
+  writeFileSync(page, text.slice(0, from + begin.length) + table + text.slice(to))
+}
