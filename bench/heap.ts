@@ -63,7 +63,9 @@ const socketOf = async (pid: number, port: number): Promise<WebSocket> => {
 const closed = async (port: number): Promise<void> => {
   for (let tries = 0; tries < 50; tries++) {
     await wait(200)
-    const open = await fetch(`http://127.0.0.1:${port}/json/list`, { headers: { connection: 'close' } }).catch(() => null)
+    const open = await fetch(`http://127.0.0.1:${port}/json/list`, { headers: { connection: 'close' } }).catch(
+      () => null,
+    )
     if (!open) return
     await open.text()
   }
