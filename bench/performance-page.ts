@@ -4,15 +4,18 @@ import { machine } from './machine.ts'
 
 const page = 'docs/performance.md'
 
-type Cell = string | number | null | undefined
-
-const line = (cells: readonly Cell[]): string => `| ${cells.map(cell => cell ?? '').join(' | ')} |`
-
+/** A table whose columns are as wide as the formatter wants them. */
 const tableOf = (rows: readonly object[], columns: Readonly<Record<string, string>>): string => {
-  const cellsOf = (row: object) =>
-    Object.keys(columns).map(name => Object.entries(row).find(([key]) => key === name)?.[1])
+  const cellsOf = (row: object) => {
+    const members = new Map<string, unknown>(Object.entries(row))
+    return Object.keys(columns).map(name => String(members.get(name) ?? ''))
+  }
   const head = Object.values(columns)
-  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row => line(cellsOf(row)))].join('\n')
+  const lines = rows.map(cellsOf)
+  const widths = head.map((text, index) => Math.max(3, text.length, ...lines.map(cells => cells[index]?.length ?? 0)))
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(' | ')} |`
+  return [head, widths.map(width => '-'.repeat(width)), ...lines].map(line).join('\n')
 }
 
 /** Replaces the table with this name; `columns` names the members of a row and what stands above them. */

@@ -18,6 +18,7 @@ const columns = {
   rules: 'Rules',
   found: 'Found',
   p50Ms: 'p50, ms',
+  cpuMs: 'Processor time of the API, ms',
   longestPauseMs: 'Longest pause of the event loop, ms',
   rssMiB: 'Resident, MiB',
   rssGrowthMiB: 'More than before, MiB',
@@ -100,6 +101,7 @@ const measure = async (search: () => Promise<unknown>) => {
   setPeakBack()
   const before = peak()
   const times: number[] = []
+  const used = process.cpuUsage()
   delays.enable()
   for (let round = 0; round < rounds; round++) {
     const begin = performance.now()
@@ -107,9 +109,11 @@ const measure = async (search: () => Promise<unknown>) => {
     times.push(performance.now() - begin)
   }
   delays.disable()
+  const { user, system } = process.cpuUsage(used)
   const sorted = times.toSorted((one, other) => one - other)
   return {
     p50Ms: rounded(sorted[Math.floor(rounds / 2)] ?? 0),
+    cpuMs: rounded((user + system) / 1000 / rounds),
     longestPauseMs: rounded(delays.max / 1e6),
     rssMiB: rounded(peak()),
     rssGrowthMiB: rounded(peak() - before),

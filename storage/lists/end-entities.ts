@@ -81,10 +81,7 @@ const findJudged = async (
 ): Promise<Page<EndEntity>> => {
   const { page } = asked
   const begin = page.page * page.size
-  const satisfies = (row: RuledRow): boolean => {
-    const subject = held(row)
-    return rules.every(rule => ruleViolations([rule], subject).length === 0)
-  }
+  const satisfies = (row: RuledRow): boolean => ruleViolations(rules, held(row)).length === 0
   await judgeEach(rules, ({ pattern }) => isPattern(pattern ?? ''))
   const ofPage: string[] = []
   let total = 0
