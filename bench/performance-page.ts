@@ -7,8 +7,8 @@ const page = 'docs/performance.md'
 /** A table whose columns are as wide as the formatter wants them. */
 const tableOf = (rows: readonly object[], columns: Readonly<Record<string, string>>): string => {
   const cellsOf = (row: object) => {
-    const members = new Map<string, unknown>(Object.entries(row))
-    return Object.keys(columns).map(name => String(members.get(name) ?? ''))
+    const members = new Map<string, string | number | null>(Object.entries(row))
+    return Object.keys(columns).map(name => `${members.get(name) ?? ''}`)
   }
   const head = Object.values(columns)
   const lines = rows.map(cellsOf)
