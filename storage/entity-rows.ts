@@ -1,6 +1,6 @@
 // Rows of entities by prepared statements: the columns that MikroORM would read, made into the same managed entities.
 import type { EntityManager, EntityMetadata } from '@mikro-orm/postgresql'
-import { statement, type Statement } from './statement.ts'
+import { Statements, type Statement } from './statement.ts'
 
 /** The class of an entity. */
 export type EntityType<T extends object = object> = abstract new (...args: never[]) => T
@@ -70,16 +70,10 @@ const selecting = (em: EntityManager, entities: readonly EntityType[]): string =
   return `select ${columns.join(', ')} from (select 1) as one ${joins.join(' ')}`
 }
 
-const byNames = new Map<string, Statement<object>>()
+const statements = new Statements<object>()
 
-const statementFor = (em: EntityManager, entities: readonly EntityType[]): Statement<object> => {
-  const key = entities.map(({ name }) => name).join()
-  const known = byNames.get(key)
-  if (known) return known
-  const made = statement<object>(selecting(em, entities))
-  byNames.set(key, made)
-  return made
-}
+const statementFor = (em: EntityManager, entities: readonly EntityType[]): Statement<object> =>
+  statements.get(entities.map(({ name }) => name).join(), () => selecting(em, entities))
 
 /** The rows of these entities and ids (UUIDs) in one statement, managed as if `findOne` had read each; null: not there. */
 export const findTogether = async (em: EntityManager, all: readonly Named[]): Promise<(object | null)[]> => {

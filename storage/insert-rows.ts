@@ -1,6 +1,6 @@
 // Storing thousands of rows in a few statements: PostgreSQL reads them from one JSON text, which costs this process little.
 import type { EntityClass, EntityManager } from '@mikro-orm/postgresql'
-import { statement, type Statement } from './statement.ts'
+import { Statements, type Statement } from './statement.ts'
 
 /** Rows in one statement: some megabytes of text at most where rows hold certificates. */
 const atOnce = 1000
@@ -39,14 +39,10 @@ const insertionOf = <T extends object>(
   }
 }
 
-const inserts = new Map<string, Statement<{ id: string }>>()
+const inserts = new Statements<{ id: string }>()
 
 /** The statement of this text, of which there are as many as the code has sets of tables and members. */
-const inserting = (sql: string): Statement<{ id: string }> => {
-  const made = inserts.get(sql) ?? statement<{ id: string }>(sql)
-  inserts.set(sql, made)
-  return made
-}
+const inserting = (sql: string): Statement<{ id: string }> => inserts.get(sql, () => sql)
 
 const insertAtOnce = async <T extends object>(
   em: EntityManager,

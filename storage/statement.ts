@@ -8,6 +8,9 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 /** The names of statements by their text. There are as many as the code writes, however often they run. */
 const names = new Map<string, string>()
 
+/** Far more than the code writes; where the text depends on which members are given, what comes later is not prepared. */
+const mostNames = 1000
+
 /** A statement with `$1`, `$2` … for its values. */
 export interface Statement<Row> {
   /** Runs it in the transaction of an EntityManager, else by itself; errors are those that MikroORM throws. */
@@ -29,8 +32,27 @@ const run = async <Row>(em: EntityManager, sql: string, values: readonly unknown
 
 /** Writes a statement; only of texts that the code decides, never of what a caller sends. */
 export const statement = <Row extends object>(sql: string): Statement<Row> => {
-  names.set(sql, createHash('sha256').update(sql).digest('base64url').slice(0, 24))
+  if (names.size < mostNames) names.set(sql, createHash('sha256').update(sql).digest('base64url').slice(0, 24))
   return { all: (em, values) => run<Row>(em, sql, values) }
+}
+
+/** Statements by a key, each written when it is first needed; so many are kept at most. */
+export class Statements<Row extends object> {
+  readonly #kept = new Map<string, Statement<Row>>()
+  readonly #most: number
+
+  constructor(most = 200) {
+    this.#most = most
+  }
+
+  /** The statement of a key, else the one of this text. */
+  get(key: string, text: () => string): Statement<Row> {
+    const kept = this.#kept.get(key)
+    if (kept) return kept
+    const made = statement<Row>(text())
+    if (this.#kept.size < this.#most) this.#kept.set(key, made)
+    return made
+  }
 }
 
 interface Querying {

@@ -8,7 +8,7 @@ import { entityOf, metadataOf, selectedColumns, type EntityType } from './entity
 import { jsonForm } from './insert-rows.ts'
 import { AuditEvent } from './rows/audit-event.ts'
 import { actor, stampOf } from './rows/stamp.ts'
-import { statement, type Statement } from './statement.ts'
+import { Statements, type Statement } from './statement.ts'
 
 /** A new resource. */
 export interface NewResource<T extends object> {
@@ -54,14 +54,10 @@ const textOf = ({ meta, columns, eventColumns, isGranted }: Form): string => {
     ${isGranted ? granted : ''} select ${selectedColumns(meta, 'made')} from made`
 }
 
-const known = new Map<string, Statement<object>>()
+const statements = new Statements<object>()
 
-const statementFor = (form: Form): Statement<object> => {
-  const key = [form.meta.tableName, form.isGranted, ...form.columns].join()
-  const made = known.get(key) ?? statement<object>(textOf(form))
-  known.set(key, made)
-  return made
-}
+const statementFor = (form: Form): Statement<object> =>
+  statements.get([form.meta.tableName, form.isGranted, ...form.columns].join(), () => textOf(form))
 
 const inJson = (values: Values): string =>
   JSON.stringify(Object.fromEntries(Object.entries(values).map(([column, value]) => [column, jsonForm(value)])))

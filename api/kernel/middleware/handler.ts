@@ -30,11 +30,13 @@ export const identify = async (
 }
 
 /**
- * The resources that a call is known to be about before its body is read. What has a body may take long to be read, and
- * is decided by the grants of the moment when it was.
+ * The resources that a call is known to be about, whose grants are read with the principal. Where time passes until it is
+ * decided (a body that is slow to come, a line to wait in), they are read when it is.
  */
-const namedIn = (ctx: Context, { body }: Operation): string[] | undefined =>
-  body ? undefined : Object.values(ctx['params'] as Record<string, string>).filter(isUuid)
+const namedIn = (ctx: Context, { body, cost }: Operation): string[] | undefined =>
+  body || cost === 'KEYS'
+    ? undefined
+    : Object.values(ctx['params'] as Record<string, string>).filter(value => isUuid(value))
 
 const shapeReader = (operation: Operation) => {
   const params = z.object(operation.params)
