@@ -21,6 +21,7 @@ const run = async <Row>(em: EntityManager, sql: string, values: readonly unknown
   const executor = em.getTransactionContext<Kysely<unknown>>() ?? em.getConnection().getClient()
   try {
     const { rows } = await executor.executeQuery(CompiledQuery.raw(sql, [...values]))
+    em.config.getLogger().logQuery({ query: sql, results: rows.length })
     return rows as Row[]
   } catch (error) {
     throw em
