@@ -34,10 +34,26 @@ const gather = async (groupId: string): Promise<string> => {
 
 type PassEnd = Awaited<ReturnType<typeof mailing.sendMails>>
 
+/**
+ * How long a run waits for a place at a worker that sends for others, about: many runs that begin at once must not be taken
+ * for a mail server that is away. Behind the last of these pauses it is a pass like any that came to nothing.
+ */
+const placePauses = [2, 4, 8, 15, 30, 60].map(seconds => seconds * 1000)
+
+/** The next mails, as soon as a worker has a place: of those who wait, not all ask again at the same moment. */
+const sendNext = async (groupId: string, after: string | null): Promise<PassEnd> => {
+  for (const pause of placePauses) {
+    const end = await mailing.sendMails({ groupId, after })
+    if (end.busy !== true) return end
+    await sleep(pause * (0.5 + Math.random()), { summary: 'wait for a worker that has a place' })
+  }
+  return mailing.sendMails({ groupId, after })
+}
+
 /** One attempt at each queued mail; a server that takes none ends it early. Answers how they stand, when that was told. */
 const pass = async (groupId: string): Promise<MailProgress | undefined> => {
   for (let after: string | null = null; ;) {
-    const { last, over, settled }: PassEnd = await mailing.sendMails({ groupId, after })
+    const { last, over, settled } = await sendNext(groupId, after)
     if (over || last === null) return settled
     after = last
   }

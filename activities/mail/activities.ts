@@ -45,9 +45,9 @@ export const mailRecords = ({ orm, clock }: Services) => ({
 export const mailActivities = (services: Services) => {
   const places = pLimit(runsAtOnce)
   return {
-    /** Idempotency key: each mail; one that is marked as sent is not sent again. A busy worker answers that it is over. */
+    /** Idempotency key: each mail; one that is marked as sent is not sent again. A busy worker tries nothing and says so. */
     sendMails: async (chunk: MailChunk): Promise<ChunkEnd> => {
-      if (places.activeCount >= runsAtOnce) return { last: null, over: true }
+      if (places.activeCount >= runsAtOnce) return { last: null, over: true, busy: true }
       const end = await places(() => beating(() => sendChunk(services, chunk)))
       if (!end.over && end.last !== null) return end
       return { ...end, settled: await settle(services.orm.em.fork(), chunk.groupId, services.clock()) }

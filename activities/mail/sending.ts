@@ -26,6 +26,8 @@ export interface ChunkEnd {
   readonly last: string | null
   /** Whether the mail server takes no more now. */
   readonly over: boolean
+  /** Whether nothing was tried, as this worker sends for as many runs as it may at once. */
+  readonly busy?: boolean
   /** How the mails of the run stand at the end of the pass. */
   readonly settled?: MailProgress
 }

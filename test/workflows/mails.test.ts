@@ -106,6 +106,51 @@ test('a pass goes on behind the last mail of a chunk until none is left', async 
   expect(rig.of('sendMails').map(({ input }) => input.after)).toEqual([null, 'a', 'b'])
 })
 
+const busyEnd = { last: null, over: true, busy: true } as const
+
+/** The pauses of a run so far, in seconds. */
+const pausesIn = async (handle: WorkflowHandle): Promise<number[]> =>
+  ((await handle.fetchHistory()).events ?? [])
+    .map(event => event.timerStartedEventAttributes?.startToFireTimeout)
+    .filter(timeout => timeout != null)
+    .map(({ seconds }) => Number(seconds))
+
+const mostPauses = [3, 6, 12, 23, 45, 90]
+
+/** Moves time past so many pauses, each when the run waits for nothing else. */
+const passPauses = async (handle: WorkflowHandle, count: number): Promise<void> => {
+  for (let passed = 0; passed < count; passed += 1) {
+    await until(async () => (await pausesIn(handle)).length > passed && Boolean(await timerOf(handle)))
+    await env.sleep(`${((await pausesIn(handle)).at(-1) ?? 0) + 1} seconds`)
+  }
+}
+
+test('a busy worker is asked again within seconds, and that is no pass that came to nothing', async () => {
+  let busy = 4
+  const sent = { last: null, over: false }
+  const rig = await start({ ...(await oneMail(() => true)), sendMails: async () => (--busy >= 0 ? busyEnd : sent) })
+  const handle = await send(rig, randomUUID())
+  await passPauses(handle, 4)
+  expect(await handle.result()).toEqual({ queued: 0, sent: 1, failed: 0 })
+  const pauses = await pausesIn(handle)
+  expect(pauses).toHaveLength(4)
+  for (const [index, pause] of pauses.entries()) expect(pause).toBeLessThanOrEqual(mostPauses[index] ?? 0)
+})
+
+test('a worker that stays busy is left alone after some tries, as a server that is away', async () => {
+  let asked = 0
+  const tries = mostPauses.length + 1
+  const sent = { last: null, over: false }
+  const rig = await start({
+    ...(await oneMail(() => asked > tries)),
+    sendMails: async () => (++asked <= tries ? busyEnd : sent),
+  })
+  const handle = await send(rig, randomUUID())
+  await passPauses(handle, tries)
+  expect(await handle.result()).toEqual({ queued: 0, sent: 1, failed: 0 })
+  expect((await pausesIn(handle)).slice(mostPauses.length)).toEqual([60])
+})
+
 test('a pass that fails whole is followed by another one', async () => {
   let failing = true
   const rig = await start({
