@@ -176,7 +176,7 @@ test('while several groups are sent another one waits for its turn', async () =>
   const groups = await Promise.all(Array.from({ length: 4 }, () => queue()))
   const sending = groups.map(groupId => sendOnce(groupId))
   const late = await queue()
-  expect(await sendOnce(late)).toEqual({ last: null, over: true })
+  expect(await sendOnce(late)).toEqual({ last: null, over: true, busy: true })
   while (opened.length < 4) await new Promise(resolve => void setTimeout(resolve, 20))
   for (const go of opened) go()
   await Promise.all(sending)
