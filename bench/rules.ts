@@ -2,14 +2,11 @@
 // keeps the event loop, and what memory it needs. BENCH_END_ENTITIES says how many there are; kept in bench/results/.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Client } from 'pg'
 import { mapYielding } from '../api/kernel/yielding.ts'
 import type { EndEntityRule } from '../domain/policy-rules.ts'
-import { freePort } from '../embedded/processes/ports.ts'
-import { startPostgres } from '../embedded/servers/postgres.ts'
 import { findEndEntities } from '../storage/lists/end-entities.ts'
-import { migrate, openStorage } from '../storage/orm.ts'
 import { Policy } from '../storage/rows/policy.ts'
+import { openDatabase, type Database } from './database.ts'
 import { machine } from './machine.ts'
 import { keepTable } from './performance-page.ts'
 import { fillRealm, idOf } from './search-fill.ts'
@@ -58,26 +55,12 @@ const cases: readonly (readonly [string, EndEntityRule[]])[] = [
   ],
 ]
 
-const openDatabase = async () => {
+const filledDatabase = async (): Promise<Database> => {
   rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  const server = await startPostgres({
-    folder: `${folder}/postgres`,
-    port: await freePort(),
-    password: 'bench',
-    durable: false,
-    logFile: `${folder}/postgres.log`,
-    databases: ['bench'],
-  })
-  const orm = await openStorage({ url: server.url('bench') })
-  await migrate(orm)
-  const client = new Client({ connectionString: server.url('bench') })
-  await client.connect()
-  await fillRealm(client, count)
-  await client.end()
-  return { orm, stop: () => orm.close().then(() => server.stop()) }
+  const database = await openDatabase(folder)
+  await fillRealm(database.client, count)
+  return database
 }
-type Database = Awaited<ReturnType<typeof openDatabase>>
 
 const searcher = ({ orm }: Database) => {
   const reader = { id: idOf('principal', 0), global: new Set(['ADMIN'] as const) }
@@ -120,7 +103,7 @@ const measure = async (search: () => Promise<unknown>) => {
   }
 }
 
-const database = await openDatabase()
+const database = await filledDatabase()
 try {
   const search = searcher(database)
   const rows = []

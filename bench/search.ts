@@ -1,18 +1,16 @@
 // `npm run bench:search`: the first page of each search at a million certificates, beside `select 1` in the same run, with
 // the plans of the queries. The database is kept in data/bench-search for the next run.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import pino from 'pino'
 import { operations } from '../api/app.ts'
 import { readMembers } from '../api/kernel/errors.ts'
 import { perform } from '../api/kernel/perform.ts'
 import { connectTemporal } from '../api/kernel/temporal.ts'
 import type { Dependencies } from '../api/kernel/dependencies.ts'
-import { freePort } from '../embedded/processes/ports.ts'
-import { startPostgres } from '../embedded/servers/postgres.ts'
-import { migrate, openStorage } from '../storage/orm.ts'
 import { Seal } from '../storage/seal.ts'
 import { Settings } from '../storage/settings.ts'
+import { openDatabase, type Database } from './database.ts'
 import { machine } from './machine.ts'
 import { searchCases, type SearchCase } from './search-cases.ts'
 import { fill, idOf, sizes } from './search-fill.ts'
@@ -45,35 +43,17 @@ const giveGrants = async (client: Client): Promise<void> => {
   await give(principals.FEW_CERTIFICATES, 'CERTIFICATE', [few, 'READ'])
 }
 
-const openDatabase = async () => {
-  mkdirSync(folder, { recursive: true })
-  const server = await startPostgres({
-    folder: `${folder}/postgres`,
-    port: await freePort(),
-    password: 'bench',
-    durable: false,
-    logFile: `${folder}/postgres.log`,
-    databases: ['bench'],
-  })
-  const url = server.url('bench')
-  const orm = await openStorage({ url })
-  await migrate(orm)
-  const client = new Client({ connectionString: url })
-  await client.connect()
+const filledDatabase = async (): Promise<Database> => {
+  const database = await openDatabase(folder)
+  const { client } = database
   if (!existsSync(`${folder}/filled`)) {
     say(`Filling ${sizes.certificates} certificates and ${sizes.endEntities} end entities …`)
     await fill(client, say)
     writeFileSync(`${folder}/filled`, '')
   }
   await giveGrants(client)
-  const stop = async (): Promise<void> => {
-    await client.end()
-    await orm.close()
-    await server.stop()
-  }
-  return { orm, client, stop }
+  return database
 }
-type Database = Awaited<ReturnType<typeof openDatabase>>
 
 /** What operations work with; a search reaches the database alone. */
 const dependenciesOf = ({ orm }: Database): Dependencies => ({
@@ -145,7 +125,7 @@ const keep = ({ floorP95, rows, plans }: Awaited<ReturnType<typeof measure>>): v
   say('Kept in bench/results/search.json and search-plans.txt')
 }
 
-const database = await openDatabase()
+const database = await filledDatabase()
 try {
   const { floorP95, rows, plans } = await measure(database)
   console.table(rows.map(row => ({ ...row, timesSelect1: Math.round(row.p95 / floorP95) })))

@@ -1,11 +1,11 @@
 // What a group costs the database: the statements of issuing it do not grow with the group (bench/ says what each takes).
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { Client } from 'pg'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { Settings } from '../../storage/settings.ts'
 import type { Policy } from '../../storage/rows/policy.ts'
 import { createActivities } from '../../activities/index.ts'
 import { makeEndEntity } from '../support/records.ts'
+import { statementCounter } from '../support/statements.ts'
 import { makeScene, newOrder, newRequest, openFixture, run, type Fixture, type Scene } from './fixture.ts'
 
 /** With begin and commit. */
@@ -13,7 +13,7 @@ const most = 10
 
 let fixture: Fixture
 let activities: Fixture['activities']
-let server: Client
+let counter: Awaited<ReturnType<typeof statementCounter>>
 
 beforeAll(async () => {
   fixture = await openFixture()
@@ -21,14 +21,12 @@ beforeAll(async () => {
   // As a worker has them: read again after some seconds.
   const settings = new Settings(orm.em, { seal: services.seal, freshForMs: 3_600_000 })
   activities = createActivities({ ...services, settings })
-  server = new Client({ connectionString: orm.config.get<'clientUrl', string>('clientUrl') })
-  await server.connect()
-  await server.query('create extension if not exists pg_stat_statements')
+  counter = await statementCounter(orm.config.get<'clientUrl', string>('clientUrl'))
   // The signer of the CA is opened once a process.
   await issue(await claimed(await sceneOf(), 1, 'issue/first'))
 })
 afterAll(async () => {
-  await server.end()
+  await counter.close()
   await fixture.orm.close()
 })
 
@@ -56,18 +54,9 @@ const claimed = async (scene: Scene, count: number, runId: string) => {
   return { runId, certRequestIds }
 }
 
-/** The statements that the server executes meanwhile for others than its own connection here, by its own statistics. */
-const executed = async (work: () => Promise<unknown>): Promise<string[]> => {
-  await server.query(
-    'select pg_stat_statements_reset(0, (select oid from pg_database where datname = current_database()))',
-  )
-  await work()
-  const { rows } = await server.query<{ query: string; calls: string }>(
-    `select query, calls from pg_stat_statements s join pg_database d on d.oid = s.dbid
-      where d.datname = current_database() and toplevel and query not like '%pg_stat_statements%'`,
-  )
-  return rows.flatMap(({ query, calls }) => Array.from({ length: Number(calls) }, () => query))
-}
+/** The statements that the server executes meanwhile, by its own statistics. */
+const executed = async (work: () => Promise<unknown>): Promise<string[]> =>
+  (await counter.listed(work)).flatMap(([query, calls]) => Array.from({ length: calls }, () => query))
 
 const policies: Record<string, Partial<Policy>> = {
   'where several certificates may be active': {},

@@ -103,7 +103,7 @@ const verdictOf = async (who: string, wanted: Wanted): Promise<Verdict> => {
   return { certRequestId: request.id, failure: pending }
 }
 
-/** Issues one request with others that are asked for now; what is not there in time is ISSUE_PENDING. */
+/** Issues one request in a group with the calls that wait at the same moment; what is not there in time is ISSUE_PENDING. */
 export const issueTogether = async (
   issuing: Issuing,
   { request, step }: Planned,
