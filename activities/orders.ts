@@ -2,10 +2,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OrderStatus } from '../domain/enums.ts'
 import { apiErrors } from '../domain/failure.ts'
+import type { OrderedRequest } from '../domain/order-story.ts'
 import { record } from '../storage/audit.ts'
 import { CertRequest } from '../storage/rows/cert-request.ts'
 import { CertificateOrder, OrderItem } from '../storage/rows/certificate-order.ts'
 import { countItems, endItems } from '../storage/order-items.ts'
+import { orderStory } from '../storage/order-story.ts'
 import type { Services } from './services.ts'
 
 interface OrderInput {
@@ -17,6 +19,13 @@ export interface OrderPlan {
   readonly itemCount: number
   /** ISO 8601, UTC. */
   readonly expiresAt: string
+}
+
+/** How an order ended. */
+export interface ClosedOrder {
+  readonly status: OrderStatus
+  /** What became of each request of a small order that waited. */
+  readonly story?: OrderedRequest[] | undefined
 }
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -66,7 +75,9 @@ export const orderActivities = ({ orm, settings, clock }: Services) => ({
       expiresAt: new Date(order.startedDate.getTime() + days * dayMs).toISOString(),
     }
   },
-  /** Idempotency key: the order; a closed one stays as it is. */
-  closeOrder: ({ orderId }: OrderInput): Promise<{ status: OrderStatus }> =>
-    orm.em.fork().transactional(em => close(em, orderId, clock())),
+  /** Idempotency key: the order; a closed one stays as it is. Of one that `waited` it tells the story. */
+  closeOrder: async ({ orderId, waited = false }: OrderInput & { waited?: boolean }): Promise<ClosedOrder> => {
+    const { status } = await orm.em.fork().transactional(em => close(em, orderId, clock()))
+    return waited ? { status, story: await orderStory(orm.em.fork(), orderId) } : { status }
+  },
 })

@@ -5,6 +5,7 @@ import {
   condition,
   currentUpdateInfo,
   getExternalWorkflowHandle,
+  patched,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
@@ -81,12 +82,15 @@ const recorded = async (certRequestId: string, action: CertRequestAction, by: Pr
   return outcome
 }
 
-/** Records the proof of the message that is being worked on, and tells the order that needs nothing else now. */
+/** Records the proof of the message that is being worked on, and tells the order that waits for it. */
 const recordedProof = async ({ certRequestId, tokenHash }: AddressProof): Promise<Decided> => {
   const proofId = currentUpdateInfo()?.id ?? tokenHash
   const outcome = await records.recordVerification({ certRequestId, tokenHash, proofId })
   upsertSearchAttributes([{ key: searchAttributes.state, value: outcome.status }])
-  if (outcome.orderId && !isWaiting(outcome.status)) await tellOrder(outcome.orderId, certRequestId)
+  const { orderId, status } = outcome
+  // Until version 0.2 an order was told only of the last thing that it needed.
+  if (orderId && (patched('orders are told of each proof') || !isWaiting(status)))
+    await tellOrder(orderId, certRequestId)
   return outcome
 }
 

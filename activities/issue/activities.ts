@@ -1,5 +1,7 @@
 // What the issuing workflows call: a chunk of requests issued, with heartbeats while it works.
+import type { OrderedRequest } from '../../domain/order-story.ts'
 import { countRunning, readyItems } from '../../storage/order-items.ts'
+import { orderStory } from '../../storage/order-story.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { beating } from '../beating.ts'
 import { issueChunk, type IssueRun } from './chunk.ts'
@@ -10,6 +12,8 @@ export interface Progress {
   readonly issued: number
   /** Items (of the part, or of the whole order) that still wait for a decision. */
   readonly waiting: number
+  /** What became of each request of a small order so far, where something waits or was decided. */
+  readonly story?: OrderedRequest[] | undefined
 }
 
 const issuedOf = (outcomes: readonly ItemOutcome[]): number =>
@@ -23,6 +27,13 @@ export const issueActivities = (services: Services) => {
   ): Promise<number> => {
     const certRequestIds = await readyItems(services.orm.em.fork(), orderId, range)
     return issuedOf(await beating(beat => issueChunk(services, { runId: orderId, certRequestIds }, beat)))
+  }
+  /** How an order stands that waits; its first part tells of the whole. */
+  const standing = async (orderId: string, range?: { from: number; to: number }): Promise<Omit<Progress, 'issued'>> => {
+    const em = services.orm.em.fork()
+    const waiting = await countRunning(em, orderId, range)
+    if (range && (range.from > 0 || waiting === 0)) return { waiting }
+    return { waiting, story: await orderStory(em, orderId) }
   }
   return {
     /** Idempotency key: each certificate request; one with a certificate is answered, not issued again. */
@@ -38,12 +49,12 @@ export const issueActivities = (services: Services) => {
       to: number
     }): Promise<Progress> => {
       const issued = await issueItems(orderId, { from, to })
-      return { issued, waiting: await countRunning(services.orm.em.fork(), orderId, { from, to }) }
+      return { issued, ...(await standing(orderId, { from, to })) }
     },
     /** Idempotency key: each of these certificate requests. */
     issueDecided: async (input: { orderId: string; certRequestIds: string[] }): Promise<Progress> => {
       const issued = await issueItems(input.orderId, { certRequestIds: input.certRequestIds })
-      return { issued, waiting: await countRunning(services.orm.em.fork(), input.orderId) }
+      return { issued, ...(await standing(input.orderId)) }
     },
   }
 }

@@ -47,7 +47,7 @@ test('the plan of an order is its size and its deadline', async () => {
 
 test('what may be issued is issued, the rest waits', async () => {
   const { orderId, requests } = await order({}, pending, {})
-  expect(await issueAll(orderId)).toEqual({ issued: 2, waiting: 1 })
+  expect(await issueAll(orderId)).toMatchObject({ issued: 2, waiting: 1 })
   expect((await itemsOf(orderId)).map(({ status }) => status)).toEqual(['COMPLETED', 'RUNNING', 'COMPLETED'])
   expect((await reread(fixture.em(), { id: requests[1]?.id ?? '' })).runId).toBe(orderId)
 })
@@ -74,7 +74,55 @@ test('what was decided is issued by name, and the rest of the order is counted',
   const [id = ''] = requests.map(request => request.id)
   await fixture.em().execute(`update cert_request set cert_request_status = 'APPROVED' where id = ?`, [id])
   const done = await run(fixture.activities.issueDecided, { orderId, certRequestIds: [id] })
-  expect(done).toEqual({ issued: 1, waiting: 1 })
+  expect(done).toMatchObject({ issued: 1, waiting: 1 })
+})
+
+test('a small order that waits tells the way of each request, by position, to the end', async () => {
+  const { orderId, requests } = await order(pending, pending)
+  const [one = '', other = ''] = requests.map(({ id }) => id)
+  const { story } = await issueAll(orderId)
+  expect(story?.map(({ certRequestId, item }) => [certRequestId, item])).toEqual([
+    [one, 'RUNNING'],
+    [other, 'RUNNING'],
+  ])
+  const responses = JSON.stringify([
+    { userId: one, userType: 'USER', action: 'APPROVE', responseDate: '2026-01-02T03:04:05.678Z' },
+  ])
+  await fixture
+    .em()
+    .execute(`update cert_request set cert_request_status = 'APPROVED', user_responses = ? where id = ?`, [
+      responses,
+      one,
+    ])
+  const decided = await run(fixture.activities.issueDecided, { orderId, certRequestIds: [one] })
+  const { certificateId, createdDate } = await reread(fixture.em(), { id: one })
+  expect(decided.story?.[0]).toEqual({
+    certRequestId: one,
+    requestedDate: createdDate.toISOString(),
+    requestedBy: { type: 'SYSTEM', id: null },
+    verifiedDate: null,
+    requiresManualApproval: true,
+    dualControl: false,
+    decisions: [{ date: '2026-01-02T03:04:05.678Z', by: { type: 'USER', id: one }, action: 'APPROVE' }],
+    status: 'ISSUED',
+    item: 'COMPLETED',
+    failure: null,
+    certificateId,
+    issuedDate: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/),
+  })
+  const closed = await run(fixture.activities.closeOrder, { orderId, waited: true })
+  expect(closed.status).toBe('COMPLETED')
+  expect(closed.story?.map(({ item, failure }) => [item, failure])).toEqual([
+    ['COMPLETED', null],
+    ['FAILED', 'ORDER_EXPIRED'],
+  ])
+})
+
+test('an order that does not wait, and one of more than ten requests, tell no story', async () => {
+  const { orderId } = await order({}, {})
+  expect(await issueAll(orderId)).toEqual({ issued: 2, waiting: 0 })
+  const many = await order(...Array.from({ length: 11 }, () => pending))
+  expect(await issueAll(many.orderId)).toEqual({ issued: 0, waiting: 11, story: undefined })
 })
 
 test('a refused item fails with its reason, its request is free and its realm hears of it', async () => {

@@ -5,9 +5,11 @@ import { parseCertificate } from '../../pki/certificate/certificate.ts'
 import { createPkcs10 } from '../../pki/pkcs10.ts'
 import { generateKeyPair, type KeyPair } from '../../pki/keys/key-pair.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
+import { OrderItem } from '../../storage/rows/certificate-order.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { closing } from '../support/closing.ts'
-import { startService, type Scene, type Service } from '../support/service.ts'
+import { until } from '../support/issuing.ts'
+import { detailsOf, startService, type Scene, type Service } from '../support/service.ts'
 import { certificatesIn, connect, csrOf, newDevice, pollContent, rsaKeys, untilDone } from '../support/scep-device.ts'
 import type { Connection, Device, Draft } from '../support/scep-device.ts'
 import { makeScepScene, startGateway, type TestGateway } from '../support/scep-gateway.ts'
@@ -157,6 +159,13 @@ describe('scep case 35: a policy with approval', () => {
     expect(parseCertificate(leaf as Buffer).publicKeySpki).toEqual(keys.publicKeySpki)
     expect(certificatesIn(await connection.ask(draft))[0]).toEqual(leaf)
     expect(await service.em().count(Certificate, { endEntityId })).toBe(1)
+    const certificate = await service.em().findOneOrFail(Certificate, { endEntityId })
+    const { orderId } = await service.em().findOneOrFail(OrderItem, { certRequestId: certificate.certRequestId ?? '' })
+    const told = () => detailsOf(service, orderId)
+    await until('the run of the order has ended', async () => (await told()).startsWith('COMPLETED'))
+    expect(await told()).toMatch(
+      RegExp(`requested by API_CLIENT .*\\n.* approved by USER .*\\n.* issued: certificate ${certificate.id}$`),
+    )
   })
 
   test('a declined request is a failure, for polls and when it is asked for again', async () => {

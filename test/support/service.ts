@@ -93,6 +93,13 @@ export const startService = async (options: ServiceOptions = {}) => {
 }
 export type Service = Awaited<ReturnType<typeof startService>>
 
+/** What a run tells operators of itself, which is what the UI asks for the page of a run. */
+export const detailsOf = async ({ client }: Pick<Service, 'client'>, workflowId: string): Promise<string> => {
+  const handle = client.workflow.getHandle(workflowId)
+  const { currentDetails } = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')
+  return currentDetails
+}
+
 /** A user who may do everything below one new realm, with a policy and an end entity in it. */
 export const makeScene = async (service: Service, policyMembers: Record<string, unknown> = {}) => {
   const owner = await service.user({ GLOBAL: ['REALMS_CREATE'] })

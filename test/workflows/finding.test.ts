@@ -8,7 +8,7 @@ import type { LocatedRequest } from '../../workflows/run-facts.ts'
 import { certRequestRun, issueRun, orderRun, startOptions, type Start } from '../../workflows/starts.ts'
 import { certRequestWorkflowId, issueWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
 import { refusalOf, until } from '../support/issuing.ts'
-import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
+import { detailsOf, makeScene, startService, type Scene, type Service } from '../support/service.ts'
 import { historyToText } from './history-json.ts'
 import { pendingState } from './rig.ts'
 
@@ -55,6 +55,25 @@ test('the runs of a request are found by its id, realm, policy and kind, and say
     expect(history).not.toContain('very-secret-host')
     expect(history).not.toContain(await policyName())
   }
+})
+
+const tells = (workflowId: string, what: string) =>
+  until(`${workflowId} tells ${what}`, async () => (await detailsOf(service, workflowId)).includes(what))
+
+test('the run of an order tells the whole way of its request: asked, waiting, decided, issued', async () => {
+  const approver = await service.user({ POLICY: { [scene.policyId]: ['CERTREQS_APPROVE'] } })
+  const id = await scene.newRequest()
+  const { body } = await scene.owner.post(`/api/v2/certificates/cert-requests/${id}`)
+  await tells(body.orderId, `Certificate request ${id}: **waits for approval, 0 of 1 given**`)
+  expect(await detailsOf(service, body.orderId)).toContain(`requested by USER ${scene.owner.id}`)
+  const approved = await approver.patch(`/api/v1/cert-requests/${id}/approve`)
+  expect(refusalOf(approved)).toEqual([200, undefined])
+  await tells(body.orderId, 'COMPLETED: 1 of 1 issued')
+  const { certificateId } = (await scene.owner.get(`/api/v1/cert-requests/${id}`)).body
+  const told = await detailsOf(service, body.orderId)
+  expect(told).toMatch(
+    new RegExp(`requested by .*\\n.* approved by USER ${approver.id}\\n.* issued: certificate ${certificateId}$`),
+  )
 })
 
 test('a large order says its number, and is found by the first of its requests', async () => {
