@@ -54,6 +54,8 @@ const baseSettings = [
   'shared_buffers=128MB',
   // What bench/ and the tests count statements by.
   'shared_preload_libraries=pg_stat_statements',
+  // Many databases of many tests: what is pushed out would be counted wrong.
+  'pg_stat_statements.max=50000',
 ]
 
 // initdb is not atomic: a marker written last tells a finished cluster from one that a power cut left half made.

@@ -55,8 +55,7 @@ const claimed = async (scene: Scene, count: number, runId: string) => {
 }
 
 /** The statements that the server executes meanwhile, by its own statistics. */
-const executed = async (work: () => Promise<unknown>): Promise<string[]> =>
-  (await counter.listed(work)).flatMap(([query, calls]) => Array.from({ length: calls }, () => query))
+const executed = async (work: () => Promise<unknown>): Promise<string[]> => (await counter.during(work)).statements
 
 const policies: Record<string, Partial<Policy>> = {
   'where several certificates may be active': {},

@@ -21,34 +21,30 @@ export const statementCounter = async (url: string) => {
   const filter = `from pg_stat_statements s join pg_roles r on r.oid = s.userid join pg_database d on d.oid = s.dbid
     where r.rolname = $1 and d.datname = $2 and not s.query like any ($3)`
   const values = [decodeURIComponent(username), pathname.slice(1), uncounted]
-  const total = async (): Promise<number> => {
-    const { rows } = await admin.query<{ calls: string | null }>(`select sum(s.calls) as calls ${filter}`, values)
-    return Number(rows[0]?.calls ?? 0)
-  }
   const texts = async (): Promise<Map<string, number>> => {
-    const { rows } = await admin.query<{ query: string; calls: string }>(`select s.query, s.calls ${filter}`, values)
+    const { rows } = await admin.query<{ query: string; calls: string }>(
+      `select s.query, sum(s.calls) as calls ${filter} group by s.query`,
+      values,
+    )
     return new Map(rows.map(({ query, calls }) => [query, Number(calls)]))
   }
   return {
-    /** How many statements were executed while this work was done, and its result. */
-    during: async <T>(work: () => Promise<T>): Promise<{ result: T; count: number }> => {
-      const before = await total()
-      const result = await work()
-      return { result, count: (await total()) - before }
-    },
-    /** Which ones, and how often each. */
-    listed: async (work: () => Promise<unknown>): Promise<[string, number][]> => {
+    /** What was executed while this work was done, each statement as often as it was, and the result of the work. */
+    during: async <T>(work: () => Promise<T>): Promise<{ result: T; statements: string[] }> => {
       const before = await texts()
-      await work()
-      const more = [...(await texts())].map(([text, calls]): [string, number] => [
-        text,
-        calls - (before.get(text) ?? 0),
-      ])
-      return more.filter(([, calls]) => calls > 0)
+      const result = await work()
+      const statements = [...(await texts())].flatMap(([text, calls]) =>
+        Array.from({ length: Math.max(0, calls - (before.get(text) ?? 0)) }, () => text),
+      )
+      return { result, statements }
     },
     close: () => admin.end(),
   }
 }
+
+/** The statements where they are more than so many: what a test that fails tells. */
+export const beyond = (most: number, statements: readonly string[]): readonly string[] =>
+  statements.length > most ? statements : []
 
 const file = new URL('../../bench/results/statements.json', import.meta.url)
 
