@@ -11,7 +11,7 @@ import { User } from '../../storage/rows/user.ts'
 import { giveGrants, type ApiCaller, type Reply } from './api.ts'
 import { until } from './issuing.ts'
 import { resealing } from './resealing.ts'
-import { startService, type Service } from './service.ts'
+import { startService, type Service, type ServiceOptions } from './service.ts'
 import { createClient } from './stack.ts'
 
 /** Runs statements without the checks of foreign keys: ids change and rows come back in any order. */
@@ -169,9 +169,12 @@ const build = async (service: Service) => {
   return { service, admin, ...principals, restore, stop: service.stop }
 }
 
-/** Starts a service that holds the resources of the examples; `restore()` makes them again as they were. */
-export const startExampleInstallation = async () => {
-  const service = await startService({ ownStorage: true })
+/**
+ * Starts a service that holds the resources of the examples; `restore()` makes them again as they were. `deps` are what the
+ * API is to work with otherwise.
+ */
+export const startExampleInstallation = async (deps: ServiceOptions['deps'] = {}) => {
+  const service = await startService({ ownStorage: true, deps })
   try {
     return await build(service)
   } catch (error) {
