@@ -24,6 +24,15 @@ export const isTaken = (error: unknown): boolean => error instanceof UniqueConst
  */
 const unavailable = /^(08...|53...|57P0[123]|58...|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT)$/
 
+/** What pg says, and gives no code, of a connection that ended before the answer was there. */
+const connectionLost = /^(Connection terminated|Client has encountered a connection error|Client was closed)/
+
+/** MikroORM hands on as they are the errors of pg that come when a transaction is committed. */
+const isOfDatabase = (error: Error): boolean => error instanceof DriverException || 'severity' in error
+
 /** Whether PostgreSQL cannot do now what it may do later. */
-export const isUnavailable = (error: unknown): boolean =>
-  error instanceof DriverException && unavailable.test(String(error.code))
+export const isUnavailable = (error: unknown): boolean => {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: string }
+  return code === undefined ? connectionLost.test(error.message) : isOfDatabase(error) && unavailable.test(code)
+}

@@ -28,7 +28,7 @@ import { Setting } from './rows/setting.ts'
 import { Stamp } from './rows/stamp.ts'
 import { User } from './rows/user.ts'
 import { VerificationToken } from './rows/verification-token.ts'
-import { prepareStatements } from './statement.ts'
+import { prepareConnections } from './statement.ts'
 
 const entities = [
   ApiClient,
@@ -81,7 +81,7 @@ export const openStorage = ({ url, connections = 10, clock = () => new Date() }:
     subscribers: [new Stamp(clock)],
     extensions: [Migrator],
     pool: { min: 0, max: connections },
-    driverOptions: { idle_in_transaction_session_timeout: longestSilenceMs, onPoolCreated: prepareStatements },
+    driverOptions: { idle_in_transaction_session_timeout: longestSilenceMs, onPoolCreated: prepareConnections },
     migrations: {
       path: new URL('migrations', import.meta.url).pathname,
       glob: '*.ts',

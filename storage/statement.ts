@@ -56,16 +56,36 @@ export class Statements<Row extends object> {
   }
 }
 
-interface Querying {
+interface Connection {
   query: (text: unknown, ...rest: unknown[]) => unknown
+  readonly end: () => Promise<void>
 }
 
-/** Has each connection of a pool prepare the statements of this file under their names. */
-export const prepareStatements = (pool: Pool): void => {
+/** What begins a transaction or ends one without its changes; not what goes back to a savepoint. */
+const isBoundary = (text: unknown): boolean =>
+  typeof text === 'string' && /^(begin|start transaction|rollback$)/.test(text)
+
+/**
+ * Kysely never gives back a connection whose `begin` or `rollback` failed: once a pool has lost all of its connections so, by a
+ * server that was started again, whoever asks waits for ever. So neither fails, and the connection ends with it: after such a
+ * `begin` the first statement fails instead, and a connection that has ended is rolled back.
+ */
+const ending = async (connection: Connection, asked: unknown): Promise<unknown> => {
+  try {
+    return await asked
+  } catch {
+    void connection.end().catch(() => undefined)
+    return { command: '', rowCount: 0, rows: [] }
+  }
+}
+
+/** Has each connection of a pool prepare the statements of this file under their names, and none stay behind when it is lost. */
+export const prepareConnections = (pool: Pool): void => {
   pool.on('connect', client => {
-    const connection = client as unknown as Querying
+    const connection = client as unknown as Connection
     const query = connection.query.bind(connection)
     connection.query = (text, ...rest) => {
+      if (isBoundary(text)) return ending(connection, query(text, ...rest))
       const name = typeof text === 'string' ? names.get(text) : undefined
       return name === undefined ? query(text, ...rest) : query({ name, text, values: rest[0] }, ...rest.slice(1))
     }
