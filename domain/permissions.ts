@@ -85,9 +85,11 @@ export const rights = {
   UPDATE_REALM: [[onRealm('UPDATE')]],
   /** Seeing what goes on in a realm as a whole. */
   OVERSEE_REALM: [[onRealm('FULL_READ')]],
+  ARCHIVE_REALM: [[onRealm('UPDATE', 'DELETE')]],
   CREATE_POLICY: [[onRealm('POLICIES_CREATE')]],
   READ_POLICY: [[onRealm('FULL_READ', 'POLICIES_READ'), anyOf('POLICY')]],
   UPDATE_POLICY: [[onPolicy('UPDATE')]],
+  ARCHIVE_POLICY: [[onPolicy('UPDATE', 'DELETE')]],
   /** Using the signers of a policy, and having its end entities authenticated. */
   SIGN: [[onPolicy('SIGN')]],
   /** Seeing what policies can be made of. */
@@ -95,14 +97,17 @@ export const rights = {
   CREATE_END_ENTITY: [[onRealm('ENDENTITIES_CREATE')]],
   READ_END_ENTITY: [[onRealm('FULL_READ', 'ENDENTITIES_READ'), anyOf('END_ENTITY')]],
   UPDATE_END_ENTITY: [[onEndEntity('UPDATE')]],
+  ARCHIVE_END_ENTITY: [[onEndEntity('UPDATE', 'DELETE')]],
   CREATE_CERT_REQUEST: [[onPolicy('CERTS_CREATE')]],
   READ_CERT_REQUEST: [readRequest],
   ISSUE: [[onPolicy('CERTS_CREATE')], readRequest],
   APPROVE: [[onRequest('APPROVE'), onPolicy('CERTREQS_APPROVE')]],
   DECLINE: [[onRequest('APPROVE'), onPolicy('CERTREQS_APPROVE'), creator]],
   RESEND_VERIFICATION: [[onRequest('UPDATE'), onPolicy('CERTS_CREATE')]],
+  ARCHIVE_CERT_REQUEST: [[onRequest('DELETE'), onPolicy('DELETE')]],
   READ_CERTIFICATE: [readCertificate],
   REVOKE: [[onCertificate('REVOKE'), onPolicy('CERTS_REVOKE')]],
+  ARCHIVE_CERTIFICATE: [[onCertificate('DELETE'), onPolicy('DELETE')]],
   DOWNLOAD_KEY: [readCertificate, [creator, onCertificate('DOWNLOAD_PRIVATE_KEY')]],
   /** The place of an order has its creator, that of a single one also its request. */
   READ_ORDER: [[creator, ...readRequest]],

@@ -13,7 +13,13 @@ import {
   type WorkflowHandle,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client'
-import type { DataConverter, UpdateDefinition, Workflow, WorkflowResultType } from '@temporalio/common'
+import type {
+  DataConverter,
+  SignalDefinition,
+  UpdateDefinition,
+  Workflow,
+  WorkflowResultType,
+} from '@temporalio/common'
 import { apiErrors, Failure, type ApiError } from '../../domain/failure.ts'
 import { startOptions, type Start } from '../../workflows/starts.ts'
 
@@ -118,6 +124,12 @@ export class Temporal {
   /** Starts what the records ask for already: where that fails, the call has not failed, and the reconciler starts it. */
   async startSoon(start: Start): Promise<void> {
     await this.start(start).catch(() => undefined)
+  }
+
+  /** Tells a running workflow what it would see by itself, but later: where that fails, the call has not failed. */
+  async tellSoon<A extends unknown[]>(workflowId: string, signal: SignalDefinition<A>, args: A): Promise<void> {
+    const send = () => this.#client.workflow.getHandle(workflowId).signal(signal, ...args)
+    await this.#connection.withDeadline(Date.now() + startPatienceMs, send).catch(() => undefined)
   }
 
   /** Waits so many seconds for the result of a workflow, else answers PENDING; the workflow goes on. */

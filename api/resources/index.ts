@@ -1,4 +1,5 @@
 // Every operation under its operationId; a module that is listed here is mounted.
+export * from './admin/archive.ts'
 export * from './api-clients/api-clients.ts'
 export * from './authenticated-principal/authenticated-principal.ts'
 export * from './cert-requests/cert-requests.ts'

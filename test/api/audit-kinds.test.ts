@@ -287,6 +287,26 @@ test('grants belong to who gets them, to the realm, and to the certificate that 
   }, admin.subject)
 })
 
+test('a policy is archived and brought back with what hangs on it', async () => {
+  const { owner, realmId, policyId, newRequest } = await makeScene(service)
+  const request = await newRequest()
+  const { name } = (await owner.get(`/api/v1/policies/${policyId}`)).body
+  const call = (archive: boolean) =>
+    must(owner.patch(`/api/v1/admin/${policyId}/archive?entity=POLICY&archive=${archive}`))
+  const expected = (type: 'ENTITY_ARCHIVED' | 'ENTITY_UNARCHIVED', word: string) => [
+    { type, objectId: policyId, realmId, what: RegExp(`^Policy ${name} ${word}$`) },
+    { type, objectId: request, realmId, what: RegExp(`^Certificate request of .+ ${word} with its policy$`) },
+  ]
+  await recording(async () => {
+    await call(true)
+    return expected('ENTITY_ARCHIVED', 'archived')
+  }, owner.subject)
+  await recording(async () => {
+    await call(false)
+    return expected('ENTITY_UNARCHIVED', 'brought back')
+  }, owner.subject)
+})
+
 test('a certificate expires', async () => {
   const { id, subjectDn } = await issueNew(scene)
   await service.em().nativeUpdate(Certificate, { id }, { validNotAfter: new Date('2026-01-02T03:04:05Z') })
@@ -323,8 +343,6 @@ test('an import that was past its end when it came does not expire here, another
 
 /** The kinds whose operations are not there yet, each with one that will write it. */
 const notYet: Partial<Record<AuditEventType, string>> = {
-  ENTITY_ARCHIVED: 'archiveSingleEntity',
-  ENTITY_UNARCHIVED: 'archiveSingleEntity',
   ENTITY_DELETED: 'deleteArchived',
   PASSWORD_LOGIN_CHANGED: 'editPasswordLoginRoleToUser',
 }

@@ -106,6 +106,24 @@ const enumerations = `ApiErrorValues CertRequestPermissionsValues CertStatusValu
   EntityStrategyEnumValues GlobalPermissionsValues KeyPairModeValues PolicyPermissionsValues RealmPermissionsValues
   RevocationReasonValues RsaKeySizeValues ValidForValues`.split(/\s+/)
 
+const archiving = (need: Need, entity: keyof typeof archivable, rest: Rest = {}): Row =>
+  needing(need)('archiveEntitiesBatch', {
+    query: { entity, archive: 'true' },
+    body: { archiveEntityRequestDtoList: [archivable[entity]] },
+    ...rest,
+  })
+const archivable = {
+  REALM: exampleIds.Realm,
+  POLICY: exampleIds.Policy,
+  END_ENTITY: exampleIds.EndEntity,
+  CERT_REQUEST: exampleIds.CertRequest,
+  CERTIFICATE: exampleIds.Certificate,
+  CERTIFICATE_PROVIDER: exampleIds.CertificateProvider,
+  CA: exampleIds.Ca,
+}
+/** The example certificate is active. */
+const active = { status: 409 }
+
 const administration: readonly Row[] = [
   ...enumerations.map(name => publicly(`get${name}`)),
   publicly('extractEndEntityInfoFromPemEncodedPkcs10'),
@@ -113,6 +131,15 @@ const administration: readonly Row[] = [
   withToken('getAuthenticatedPrincipal'),
   withToken('createPkcs10Request'),
   withToken('parsePkcs10'),
+  needing(admin)('archiveSingleEntity'),
+  needing(admin)('archiveEntitiesBatch'),
+  archiving({ REALM: ['UPDATE', 'DELETE'] }, 'REALM', active),
+  archiving({ POLICY: ['UPDATE', 'DELETE'] }, 'POLICY', active),
+  archiving({ END_ENTITY: ['UPDATE', 'DELETE'] }, 'END_ENTITY', active),
+  archiving({ CERT_REQUEST: ['DELETE'], POLICY: ['DELETE'] }, 'CERT_REQUEST'),
+  archiving({ CERTIFICATE: ['DELETE'], POLICY: ['DELETE'] }, 'CERTIFICATE', active),
+  archiving(admin, 'CERTIFICATE_PROVIDER', { status: 409 }),
+  archiving(admin, 'CA', { status: 409 }),
   ...['create', 'get', 'update'].map(verb => needing(admin)(`${verb}CertificateProvider`)),
   ...['create', 'get', 'update', 'delete', 'search'].map(verb => needing(admin)(`${verb}Configuration`)),
   needing(admin)('updateConfigurationBatch'),

@@ -63,6 +63,12 @@ const small = `approveCertRequest checkCertificateProviderConnection createCerti
 /** The largest input by operation. */
 export const largest: Readonly<Record<string, Largest>> = {
   ...Object.fromEntries(small.map(name => [name, {}])),
+  archiveSingleEntity: {},
+  // The last one is refused, so that the others still have resources to work on.
+  archiveEntitiesBatch: {
+    query: { entity: 'CERTIFICATE' },
+    body: { archiveEntityRequestDtoList: [exampleIds.Certificate, ...ids(9999)] },
+  },
   availablePoliciesWithoutPasswordByEndEntityId: page,
   createNewApiClient: { body: { realmIds: ids(10_000) } },
   updateApiClient: { body: { realmIds: ids(10_000) } },
