@@ -47,11 +47,19 @@ const refuse = (code: 'PARENT_ARCHIVED' | keyof typeof apiErrors, kind: Entities
   throw new Failure(code, `${apiErrors[code].description}: ${EntitiesEnum[kind].toLowerCase()} ${id}.`)
 }
 
-/** Keeps rows from changing, in one order for all transactions, and answers those that are archived, or are not. */
+/**
+ * Keeps rows from changing and answers those that are archived, or are not. Their requests come first, as in every
+ * transaction that issues, and each kind in one order: nobody waits for somebody who waits for him.
+ */
 const lockThose = async (em: EntityManager, { kind, ids }: Archiving, archived: boolean): Promise<string[]> => {
-  // Requests are written before certificates everywhere.
-  if (kind === 'CERTIFICATE')
-    await run(em, 'select id from cert_request where certificate_id = any($1::uuid[]) order by id for update', [ids])
+  const requests = below[kind].find(link => link.kind === 'CERT_REQUEST')
+  if (requests)
+    await run(
+      em,
+      `with locked as (select id from cert_request where ${requests.column} = any($1::uuid[]) order by id for update)
+       select count(*)::text as id from locked`,
+      [ids],
+    )
   return run(
     em,
     `with locked as (select id, archived from ${tables[kind]} where id = any($1::uuid[]) order by id for update)

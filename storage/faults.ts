@@ -18,6 +18,10 @@ export const isConflict = (error: unknown): boolean => error instanceof Constrai
 /** Whether a value that is unique is there already. */
 export const isTaken = (error: unknown): boolean => error instanceof UniqueConstraintViolationException
 
+/** Whether PostgreSQL ended one of two transactions that waited for each other, or met: the same again may succeed at once. */
+export const isLostRace = (error: unknown): boolean =>
+  error instanceof DriverException && ['40001', '40P01'].includes(String(error.code))
+
 /**
  * SQLSTATE: the connection is gone, no disk, memory or connection is left, the server stops or starts, its disk fails; and
  * Node's codes for a server that nobody reaches.

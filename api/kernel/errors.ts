@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { BatchRefused } from '../../domain/batch.ts'
 import { apiErrors, Failure, type ApiError, type FieldError } from '../../domain/failure.ts'
-import { isUnavailable } from '../../storage/faults.ts'
+import { isLostRace, isUnavailable } from '../../storage/faults.ts'
 import { lookAt, lookYielding, maxFaults, type Fault, type Seen } from './raw.ts'
 
 /** What an operation may answer instead when the natural status is not in its row. */
@@ -139,7 +139,8 @@ const storageFailures: Readonly<Record<string, (error: Error) => Failure>> = {
 }
 
 /** Whether two writers met at one row; the whole operation may be tried again. */
-export const isCollision = (error: unknown): boolean => error instanceof Error && error.name === 'OptimisticLockError'
+export const isCollision = (error: unknown): boolean =>
+  isLostRace(error) || (error instanceof Error && error.name === 'OptimisticLockError')
 
 const outOfReach = (cause: unknown): Failure => {
   const failure = new Failure('SERVICE_UNAVAILABLE', 'The database cannot be used now.')
@@ -150,6 +151,6 @@ const outOfReach = (cause: unknown): Failure => {
 /** The failure that an error stands for, or undefined for the unexpected. */
 export const failureOf = (error: unknown): Failure | undefined => {
   if (error instanceof Failure) return error
-  if (isUnavailable(error)) return outOfReach(error)
+  if (isUnavailable(error) || isLostRace(error)) return outOfReach(error)
   return error instanceof Error ? storageFailures[error.name]?.(error) : undefined
 }

@@ -270,6 +270,26 @@ describe('what is under way', () => {
     expect(rows.map(({ runId }) => runId)).toEqual([null, null])
   })
 
+  test('a realm is archived while its requests are made and issued: each call is answered, none by a failure of ours', async () => {
+    for (let round = 0; round < 4; round++) {
+      const scene = await makeScene(service)
+      const requests = await Promise.all(Array.from({ length: 10 }, () => scene.newRequest()))
+      const endings = await Promise.all([
+        scene.owner.post('/api/v1/certificates/cert-requests', requests.slice(0, 5)),
+        ...requests.slice(5).map(id => scene.owner.post(`/api/v1/certificates/cert-requests/${id}`)),
+        ...Array.from({ length: 5 }, () => scene.newRequest().catch(() => undefined)),
+        call('POLICY', scene.policyId),
+        call('REALM', scene.realmId),
+        call('END_ENTITY', scene.endEntityId),
+      ])
+      const statuses = endings.flatMap(ending => (typeof ending === 'object' ? [ending.status] : []))
+      expect(statuses.filter(status => status >= 500)).toEqual([])
+      const rows = await service.em().find(Certificate, { realmId: scene.realmId })
+      const [realm, policy] = [await isArchived('REALM', scene.realmId), await isArchived('POLICY', scene.policyId)]
+      expect([realm || policy, rows.length > 0]).not.toEqual([true, true])
+    }
+  })
+
   test('a request is issued or archived, never both', async () => {
     const scene: Scene = await makeScene(service)
     const requests = await Promise.all(Array.from({ length: 12 }, () => scene.newRequest()))
