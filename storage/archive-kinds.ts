@@ -73,16 +73,19 @@ export const labels: Readonly<Record<EntitiesEnum, string>> = {
   MAILING_LIST: `'Mailing list ' || t.name`,
 }
 
+/** What stands for a realm or a certificate that there is not. */
+export const none = 'null::uuid'
+
 /** The realm that an event about a row `t` belongs to, and the certificate. */
 export const belongings: Readonly<Record<EntitiesEnum, { readonly realm: string; readonly certificate: string }>> = {
-  REALM: { realm: 't.id', certificate: 'null::uuid' },
-  POLICY: { realm: 't.realm_id', certificate: 'null::uuid' },
-  END_ENTITY: { realm: 't.realm_id', certificate: 'null::uuid' },
+  REALM: { realm: 't.id', certificate: none },
+  POLICY: { realm: 't.realm_id', certificate: none },
+  END_ENTITY: { realm: 't.realm_id', certificate: none },
   CERT_REQUEST: { realm: 't.realm_id', certificate: 't.certificate_id' },
   CERTIFICATE: { realm: 't.realm_id', certificate: 't.id' },
-  CERTIFICATE_PROVIDER: { realm: 'null::uuid', certificate: 'null::uuid' },
-  CA: { realm: 'null::uuid', certificate: 'null::uuid' },
-  MAILING_LIST: { realm: 'null::uuid', certificate: 'null::uuid' },
+  CERTIFICATE_PROVIDER: { realm: none, certificate: none },
+  CA: { realm: none, certificate: none },
+  MAILING_LIST: { realm: none, certificate: none },
 }
 
 /** Why rows cannot be archived: a statement that answers one of them, of those with the ids `$1`. */

@@ -4,7 +4,8 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { EntitiesEnum } from '../domain/enums.ts'
 import { apiErrors, Failure } from '../domain/failure.ts'
 import type { Place } from '../domain/permissions.ts'
-import { above, belongings, below, labels, refusals, tables, type Link } from './archive-kinds.ts'
+import { above, belongings, below, labels, none, refusals, tables, type Link } from './archive-kinds.ts'
+import { takeKeyedLocks } from './lock.ts'
 import { actor } from './rows/stamp.ts'
 import { Statements } from './statement.ts'
 
@@ -47,11 +48,27 @@ const refuse = (code: 'PARENT_ARCHIVED' | keyof typeof apiErrors, kind: Entities
   throw new Failure(code, `${apiErrors[code].description}: ${EntitiesEnum[kind].toLowerCase()} ${id}.`)
 }
 
+/** Rows `t` with the ids `$1`, or those that were taken along by what has them. */
+type Which = 't.id = any($1::uuid[])' | 't.archived_with = any($1::uuid[])'
+
+const named: Which = 't.id = any($1::uuid[])'
+const taken: Which = 't.archived_with = any($1::uuid[])'
+
+/** Two that archive in one realm would else wait for rows of each other. */
+const takeTurns = async (em: EntityManager, { kind, ids }: Archiving): Promise<void> => {
+  const { realm } = belongings[kind]
+  if (realm === none) return
+  const sql = `select distinct ${realm} as id from ${tables[kind]} t where ${named}`
+  await takeKeyedLocks(em, 'ARCHIVE', await run(em, sql, [ids]))
+}
+
 /**
  * Keeps rows from changing and answers those that are archived, or are not. Their requests come first, as in every
  * transaction that issues, and each kind in one order: nobody waits for somebody who waits for him.
  */
-const lockThose = async (em: EntityManager, { kind, ids }: Archiving, archived: boolean): Promise<string[]> => {
+const lockThose = async (em: EntityManager, all: Archiving, archived: boolean): Promise<string[]> => {
+  const { kind, ids } = all
+  await takeTurns(em, all)
   const requests = below[kind].find(link => link.kind === 'CERT_REQUEST')
   if (requests)
     await run(
@@ -67,12 +84,6 @@ const lockThose = async (em: EntityManager, { kind, ids }: Archiving, archived: 
     [ids, archived],
   )
 }
-
-/** Rows `t` with the ids `$1`, or those that were taken along by what has them. */
-type Which = 't.id = any($1::uuid[])' | 't.archived_with = any($1::uuid[])'
-
-const named: Which = 't.id = any($1::uuid[])'
-const taken: Which = 't.archived_with = any($1::uuid[])'
 
 /** What is done with some rows of a kind. */
 interface Step {

@@ -14,7 +14,7 @@ export interface Claim {
 
 const idsOf = (rows: readonly { readonly id: string }[]): ReadonlySet<string> => new Set(rows.map(({ id }) => id))
 
-/** Claims those of the requests that no run has; answers which. */
+/** Claims those of the requests that no run has; answers which. All that lock many requests do so in the order of their ids. */
 export const claimRequests = async (
   em: EntityManager,
   runId: string,
@@ -22,8 +22,8 @@ export const claimRequests = async (
 ): Promise<ReadonlySet<string>> => {
   const rows = await em.execute<{ id: string }[]>(
     `update cert_request set run_id = ?, run_since = ?
-      where id = any(?::uuid[]) and run_id is null and not archived and cert_request_status = any(?::text[])
-      returning id`,
+      where id in (select id from cert_request where id = any(?::uuid[]) order by id for update)
+        and run_id is null and not archived and cert_request_status = any(?::text[]) returning id`,
     [runId, now, `{${ids.join(',')}}`, `{${states.join(',')}}`],
   )
   return idsOf(rows)
@@ -41,7 +41,8 @@ const marking = statement<{ id: string }>(
           run_since = null, undelivered = $4, version = version + 1, last_modified_by = null,
           last_modified_by_type = 'SYSTEM', last_modified_date = $5
      from unnest($1::uuid[], $2::uuid[]) as x(id, certificate_id)
-    where r.id = x.id and r.run_id = $3 and r.cert_request_status = 'APPROVED' and not r.archived
+    where r.id in (select id from cert_request where id = any($1::uuid[]) order by id for update)
+      and r.id = x.id and r.run_id = $3 and r.cert_request_status = 'APPROVED' and not r.archived
     returning r.id`,
 )
 

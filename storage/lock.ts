@@ -32,6 +32,8 @@ const seeds = {
   SCEP_CHALLENGE: 24,
   /** The key is a policy: one transaction at a time makes its next signer. */
   POLICY_SIGNER: 22,
+  /** The key is a realm: what is archived in it, or comes back, does so one after the other. */
+  ARCHIVE: 25,
 } as const
 
 /** Waits for the advisory lock with this name. */

@@ -157,7 +157,8 @@ const openRig = (place: Place) =>
       if (principal.name === 'Ada') return { status: 'PENDING_APPROVAL', orderId: null }
       return { status: 'APPROVED', orderId: principal.name }
     },
-    recordVerification: async () => ({ status: 'PENDING_APPROVAL', orderId: null }),
+    // An order that has ended, which is told all the same.
+    recordVerification: async () => ({ status: 'PENDING_APPROVAL', orderId: orderWorkflowId(randomUUID()) }),
     prepareProvider: async () => undefined,
     checkProvider: async () => ({ result: true, errorMessage: null, durationMs: 3 }),
     realmsToRemind: async () => ['one', 'two', 'three'],
@@ -166,7 +167,10 @@ const openRig = (place: Place) =>
     startMissingRuns: async () => ({ started: 0 }),
     recordExpiries: async () => ({ recorded: 1000, more: expiryChunks-- > 0 }),
     openMails: async () => ({ queuedDate: new Date().toISOString(), gathering: gatherings-- > 0 }),
-    sendMails: async ({ after }) => ({ last: after === null ? randomUUID() : null, over: false }),
+    sendMails: async ({ after }) => {
+      if (refusals-- > 0) return { last: null, over: true, busy: true }
+      return { last: after === null ? randomUUID() : null, over: false }
+    },
     settleMails: async () => ({ queued: queued--, sent: 1, failed: 0 }),
     sendTestMail: async () => ({ problem: 'The mail server refused the login (535).' }),
     beginRevocation: async () => ({ itemCount: 600 }),
@@ -194,6 +198,8 @@ const openRig = (place: Place) =>
 let [decisions, looks, lists] = [1, 1, 1]
 /** How many more chunks of old records there are. */
 let oldChunks = 1
+/** How often the worker is busy with the mails of others. */
+let refusals = 1
 /** How many more chunks of expired certificates there are; how often mails still gather, and how many are queued. */
 let [expiryChunks, gatherings, queued] = [2, 1, 1]
 const unlisted = { revoked: 600, refused: 0, unlisted: 600, crlNumber: null }
