@@ -12,4 +12,7 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testTimeout: 120_000,
   maxWorkers: 2,
+  // The modules of each file stay in the memory of its worker: collecting garbage among gigabytes of them takes longer than
+  // the watchdog allows for a call.
+  workerIdleMemoryLimit: '800MB',
 }

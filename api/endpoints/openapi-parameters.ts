@@ -7,9 +7,11 @@ import { schemaOf, type Json } from './openapi-schemas.ts'
 
 /** What a parameter of this name means, at every operation that takes it. */
 const meanings: Readonly<Record<string, string>> = {
+  archive: 'Whether to archive; false brings back',
   archived: 'Only archived resources instead of only others',
   casFirst: 'Root first and certificate last, instead of the other way round',
   dryRun: 'Judge the rows and store nothing',
+  entity: 'The kind of the resources that the ids are of',
   externalId: 'The external id of the end entity, unique within its realm',
   fingerprint: 'SHA-256 over the DER, 64 hexadecimal digits; case, colons and spaces do not count',
   id: 'The id of the resource',
