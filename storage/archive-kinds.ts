@@ -92,6 +92,8 @@ export const belongings: Readonly<Record<EntitiesEnum, { readonly realm: string;
 export interface Refusal {
   readonly code: ApiError
   readonly sql: string
+  /** Whether it asks for the present, `$2`. */
+  readonly now?: true
 }
 
 const isActive = `not archived and revocation_date is null and valid_not_after >= $2::timestamptz`
@@ -99,19 +101,17 @@ const isActive = `not archived and revocation_date is null and valid_not_after >
 const active = (column: string): Refusal => ({
   code: 'ACTIVE_CERTIFICATES_EXIST',
   sql: `select ${column} as id from certificate where ${column} = any($1::uuid[]) and ${isActive} limit 1`,
+  now: true,
 })
 
 const ofSystem = (table: string, column: string): Refusal => ({
   code: 'SYSTEM_ENTITY_PROTECTED',
-  sql: `select id from ${table} where id = any($1::uuid[]) and ${column} and $2::timestamptz is not null limit 1`,
+  sql: `select id from ${table} where id = any($1::uuid[]) and ${column} limit 1`,
 })
 
-const inUse = (sql: string): Refusal => ({
-  code: 'ENTITY_IN_USE',
-  sql: `${sql} and $2::timestamptz is not null limit 1`,
-})
+const inUse = (sql: string): Refusal => ({ code: 'ENTITY_IN_USE', sql: `${sql} limit 1` })
 
-/** What forbids to archive one of a kind; `$2` is the present. */
+/** What forbids to archive one of a kind. */
 export const refusals: Readonly<Record<EntitiesEnum, readonly Refusal[]>> = {
   REALM: [ofSystem('realm', 'system_realm'), active('realm_id')],
   POLICY: [ofSystem('policy', 'system_policy'), active('policy_id')],

@@ -2,7 +2,7 @@
 // however much that is. Rows that were taken along name in `archived_with` what took them.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { EntitiesEnum } from '../domain/enums.ts'
-import { apiErrors, Failure } from '../domain/failure.ts'
+import { apiErrors, Failure, type ApiError } from '../domain/failure.ts'
 import type { Place } from '../domain/permissions.ts'
 import { above, belongings, below, labels, none, refusals, tables, type Link } from './archive-kinds.ts'
 import { takeKeyedLocks } from './lock.ts'
@@ -44,15 +44,13 @@ const statements = new Statements<{ id: string }>()
 const run = async (em: EntityManager, sql: string, values: readonly unknown[]): Promise<string[]> =>
   (await statements.get(sql, () => sql).all(em, values)).map(({ id }) => id)
 
-const refuse = (code: 'PARENT_ARCHIVED' | keyof typeof apiErrors, kind: EntitiesEnum, id: string): never => {
+const refuse = (code: ApiError, kind: EntitiesEnum, id: string): never => {
   throw new Failure(code, `${apiErrors[code].description}: ${EntitiesEnum[kind].toLowerCase()} ${id}.`)
 }
 
-/** Rows `t` with the ids `$1`, or those that were taken along by what has them. */
-type Which = 't.id = any($1::uuid[])' | 't.archived_with = any($1::uuid[])'
-
-const named: Which = 't.id = any($1::uuid[])'
-const taken: Which = 't.archived_with = any($1::uuid[])'
+/** Rows `t` with the ids `$1`, and those that were taken along by what has them. */
+const named = 't.id = any($1::uuid[])'
+const taken = 't.archived_with = any($1::uuid[])'
 
 /** Two that archive in one realm would else wait for rows of each other. */
 const takeTurns = async (em: EntityManager, { kind, ids }: Archiving): Promise<void> => {
@@ -88,7 +86,7 @@ const lockThose = async (em: EntityManager, all: Archiving, archived: boolean): 
 /** What is done with some rows of a kind. */
 interface Step {
   readonly kind: EntitiesEnum
-  readonly which: Which
+  readonly which: string
   /** What else holds for the rows. */
   readonly where?: string
 }
@@ -126,7 +124,7 @@ export interface ChangedOrder {
 }
 
 /** Ends the items of running orders whose requests have been archived, and answers which. */
-const cancelItems = (em: EntityManager, { ids, now }: Archiving, which: Which): Promise<ChangedOrder[]> => {
+const cancelItems = (em: EntityManager, { ids, now }: Archiving, which: string): Promise<ChangedOrder[]> => {
   const { id, type, name } = actor(em)
   const sql = `with ended as (
       update order_item i set status = 'CANCELED' from cert_request t
@@ -145,14 +143,14 @@ const canceling = new Statements<ChangedOrder>()
 
 /** The refusal of contract 4.4 that the first of the rows gets. */
 const mustBeAllowed = async (em: EntityManager, { kind, ids, now }: Archiving): Promise<void> => {
-  for (const { code, sql } of refusals[kind]) {
-    const [id] = await run(em, sql, [ids, now])
+  for (const { code, sql, now: isAsked } of refusals[kind]) {
+    const [id] = await run(em, sql, isAsked ? [ids, now] : [ids])
     if (id !== undefined) refuse(code, kind, id)
   }
 }
 
 const archiveLinked = async (em: EntityManager, wanted: Archiving, { kind, column }: Link): Promise<void> => {
-  const which = `t.${column} = any($1::uuid[])` as Which
+  const which = `t.${column} = any($1::uuid[])`
   await changeEach(em, wanted, {
     kind,
     which,
@@ -200,7 +198,7 @@ const otherTaker = (kind: EntitiesEnum): string => {
   const ids = takers.map(
     ({ kind: of, column }) => `(select u.id from ${tables[of]} u where u.id = t.${column} and u.archived)`,
   )
-  return `coalesce(${[...ids, 'null::uuid'].join(', ')})`
+  return `coalesce(${[...ids, none].join(', ')})`
 }
 
 const bringBackLinked = async (em: EntityManager, wanted: Archiving, kind: EntitiesEnum): Promise<void> => {

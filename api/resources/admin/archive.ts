@@ -1,6 +1,6 @@
 // Archiving and unarchiving (contract 4.4), one resource or many of a kind: all of them or none.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { EntitiesEnum } from '../../../domain/enums.ts'
+import { EntitiesEnum, valuesOf } from '../../../domain/enums.ts'
 import { apiErrors, Failure } from '../../../domain/failure.ts'
 import type { Right } from '../../../domain/permissions.ts'
 import { archive, placesOf, unarchive } from '../../../storage/archiving.ts'
@@ -44,15 +44,9 @@ const alsoNeeds: readonly FurtherNeed[] = [
   { right: 'ADMIN', on: 'the service, where it is anything else', optional: true },
 ]
 
+const unknown = valuesOf(EntitiesEnum).map(kind => `${kind}_NOT_FOUND` as const)
 const refuses = [
-  'REALM_NOT_FOUND',
-  'POLICY_NOT_FOUND',
-  'END_ENTITY_NOT_FOUND',
-  'CERT_REQUEST_NOT_FOUND',
-  'CERTIFICATE_NOT_FOUND',
-  'CERTIFICATE_PROVIDER_NOT_FOUND',
-  'CA_NOT_FOUND',
-  'MAILING_LIST_NOT_FOUND',
+  ...unknown,
   'ACTIVE_CERTIFICATES_EXIST',
   'ENTITY_IN_USE',
   'SYSTEM_ENTITY_PROTECTED',
@@ -75,8 +69,8 @@ const mustHave = async ({ em, caller, query: { entity: kind } }: Asked, ids: rea
   if (right === 'ADMIN') await caller.must(right)
   const places = await placesOf(em, kind, ids)
   const code = `${kind}_NOT_FOUND` as const
-  const unknown = ids.find(id => !places.has(id))
-  if (unknown !== undefined) throw new Failure(code, `${apiErrors[code].description}: ${unknown}.`)
+  const missing = ids.find(id => !places.has(id))
+  if (missing !== undefined) throw new Failure(code, `${apiErrors[code].description}: ${missing}.`)
   const refused = (await caller.judge(right, [...places.values()])).find(({ allowed }) => !allowed)
   if (refused) throw denied(right, refused)
 }
