@@ -4,16 +4,21 @@ import {
   apiClientWorkflowId,
   certRequestWorkflowId,
   crlWorkflowId,
+  importWorkflowId,
   mailCheckWorkflowId,
   mailWorkflowId,
+  passwordMailsWorkflowId,
   providerWorkflowId,
   signerWorkflowId,
+  userWorkflowId,
 } from '../workflows/ids.ts'
 import { withBoundary, type RunsOf } from './boundary.ts'
 import { crlActivities, crlRecords } from './crl.ts'
 import { decisionActivities } from './decisions.ts'
 import { directoryActivities, directoryRepairs } from './directory/activities.ts'
+import { importActivities, importChecks } from './directory/import.ts'
 import { directoryCommits } from './directory/records.ts'
+import { userActivities, userCommits, userLetters, userRepairs } from './directory/user-activities.ts'
 import { expiryActivities } from './expiry.ts'
 import { issueActivities } from './issue/activities.ts'
 import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
@@ -21,6 +26,7 @@ import { noticeActivities } from './notices.ts'
 import { oldRecordActivities } from './old-records.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
+import { purgeActivities } from './purge.ts'
 import { reconcileActivities } from './reconcile.ts'
 import { revocationActivities, revocationRecords } from './revocation.ts'
 import type { Services } from './services.ts'
@@ -50,24 +56,42 @@ export const activityGroups = (services: Services) => ({
     ...crlActivities(services),
     ...signerActivities(services),
   },
+  /** Deleting what is archived. */
+  purging: purgeActivities(services),
   /** Questions to the outside. */
   probes: { ...providerChecks(services), ...mailChecks(services) },
   /** Sending mails. */
   mailing: mailActivities(services),
   /** Writing to the identity provider. */
-  directory: directoryActivities(services),
+  directory: { ...directoryActivities(services), ...userActivities(services), ...importChecks(services) },
   /** Recording what was written there. */
-  commits: directoryCommits(services),
+  commits: { ...directoryCommits(services), ...userCommits(services) },
   /** Undoing it, or ending it. */
-  repairs: directoryRepairs(services),
+  repairs: { ...directoryRepairs(services), ...userRepairs(services) },
+  /** Having it send mails. */
+  letters: userLetters(services),
+  /** Bringing in what it has. */
+  imports: importActivities(services),
 })
 
 /** The groups, for the proxies of workflows. */
 export type ActivityGroups = ReturnType<typeof activityGroups>
 
 const allActivities = (services: Services) => {
-  const { records, signing, probes, mailing, directory, commits, repairs } = activityGroups(services)
-  return { ...records, ...signing, ...probes, ...mailing, ...directory, ...commits, ...repairs }
+  const { records, signing, purging, probes, mailing, ...people } = activityGroups(services)
+  const { directory, commits, repairs, letters, imports } = people
+  return {
+    ...records,
+    ...signing,
+    ...purging,
+    ...probes,
+    ...mailing,
+    ...directory,
+    ...commits,
+    ...repairs,
+    ...letters,
+    ...imports,
+  }
 }
 
 const runs: RunsOf<ReturnType<typeof allActivities>> = {
@@ -89,6 +113,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   revokePart: ({ revocationId }) => revocationId,
   closeRevocation: ({ revocationId }) => revocationId,
   publishRevocation: ({ revocationId }) => revocationId,
+  purgePart: ({ purgeId }) => purgeId,
   issueCrl: ({ caId }) => crlWorkflowId(caId),
   makeSigner: ({ policyId }) => signerWorkflowId(policyId),
   makeDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
@@ -103,6 +128,17 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   alignDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
   restoreDirectorySecret: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
   removeDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
+  makeDirectoryUser: ({ userId }) => userWorkflowId(userId),
+  mailNewUser: ({ userId }) => userWorkflowId(userId),
+  setDirectoryPasswordLogin: ({ userId }) => userWorkflowId(userId),
+  recordNewUser: ({ userId }) => userWorkflowId(userId),
+  recordPasswordLogin: ({ userId }) => userWorkflowId(userId),
+  alignNewUser: ({ userId }) => userWorkflowId(userId),
+  alignPasswordLogin: ({ userId }) => userWorkflowId(userId),
+  mailPasswordLinks: ({ listId }) => passwordMailsWorkflowId(listId),
+  askDirectory: ({ kind }) => importWorkflowId(kind),
+  importPage: ({ kind }) => importWorkflowId(kind),
+  disableGone: ({ kind }) => importWorkflowId(kind),
   // These act on what the records say, whatever run asks.
   startMissingRuns: null,
   recordExpiries: null,

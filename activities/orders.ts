@@ -6,7 +6,9 @@ import type { OrderedRequest } from '../domain/order-story.ts'
 import { record } from '../storage/audit.ts'
 import { CertRequest } from '../storage/rows/cert-request.ts'
 import { CertificateOrder, OrderItem } from '../storage/rows/certificate-order.ts'
+import { findLocked } from '../storage/lock.ts'
 import { countItems, endItems } from '../storage/order-items.ts'
+import { countPlaced } from '../storage/positions.ts'
 import { orderStory } from '../storage/order-story.ts'
 import type { Services } from './services.ts'
 
@@ -55,10 +57,17 @@ const outcomeOf = async (em: EntityManager, orderId: string): Promise<OrderStatu
 }
 
 const close = async (em: EntityManager, orderId: string, now: Date): Promise<{ status: OrderStatus }> => {
-  const order = await em.findOneOrFail(CertificateOrder, orderId)
+  // Locked: a purge that deletes its last items at the same time sees it closed, or is seen.
+  const order = await findLocked(em, CertificateOrder, orderId)
+  // Its requests were deleted, and it with the last of them.
+  if (!order) return { status: 'CANCELED' }
   if (order.closedDate) return { status: order.status }
   await expire(em, orderId)
   await em.nativeUpdate(CertRequest, { runId: orderId }, { runId: null, runSince: null })
+  if ((await em.count(OrderItem, { orderId })) === 0) {
+    em.remove(order)
+    return { status: 'CANCELED' }
+  }
   order.status = await outcomeOf(em, orderId)
   order.closedDate = now
   return { status: order.status }
@@ -71,7 +80,7 @@ export const orderActivities = ({ orm, settings, clock }: Services) => ({
     const order = await em.findOneOrFail(CertificateOrder, orderId)
     const days = await settings.integer('order.max-wait-days')
     return {
-      itemCount: await em.count(OrderItem, { orderId }),
+      itemCount: await countPlaced(em, orderId),
       expiresAt: new Date(order.startedDate.getTime() + days * dayMs).toISOString(),
     }
   },

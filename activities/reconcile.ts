@@ -8,7 +8,9 @@ import {
   runningOrders,
   waitingRequests,
 } from '../storage/missing-runs.ts'
+import { openPurges } from '../storage/purges.ts'
 import { forgottenRuns } from '../storage/outbox.ts'
+import { purgeRun } from '../workflows/purge-starts.ts'
 import {
   certRequestRun,
   issueRun,
@@ -35,9 +37,10 @@ const missingRuns = async ({ orm, settings, clock }: Services): Promise<Start[]>
   const waiting = (await waitingRequests(em, before)).map(request => certRequestRun(request, waitDays))
   const unprepared = (await providersWithoutCa(em, before)).filter(row => kindOf(row).lacksPreparation(row))
   const revocations = (await openRevocations(em, before)).map(revokeRun)
+  const purges = (await openPurges(em, before)).map(purgeRun)
   const mails = (await forgottenRuns(em, before)).map(({ groupId, realmId }) => sendMailsRun(groupId, realmId, true))
   const preparations = unprepared.map(({ id }) => prepareProviderRun(id))
-  return [...claimed, ...orders, ...waiting, ...revocations, ...preparations, ...mails]
+  return [...claimed, ...orders, ...waiting, ...revocations, ...purges, ...preparations, ...mails]
 }
 
 /** Finding and starting the runs that a crash left behind. */

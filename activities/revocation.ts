@@ -27,9 +27,11 @@ import {
   type RevocableCertificate,
   type RevocationCount,
 } from '../storage/revocations.ts'
+import { countAsked } from '../storage/positions.ts'
 import { queueRevocationMails, revokedBy, type RevocationMails } from '../storage/revocation-mails.ts'
 import type { CertificateProvider } from '../storage/rows/certificate-provider.ts'
-import { Revocation, RevocationItem } from '../storage/rows/revocation.ts'
+import { Revocation } from '../storage/rows/revocation.ts'
+import { raUsersOf } from '../storage/ra-certificates.ts'
 import { actAs } from '../storage/rows/stamp.ts'
 import { crlRun } from '../workflows/starts.ts'
 import { beating } from './beating.ts'
@@ -87,9 +89,12 @@ const allowedAmong = async (em: EntityManager, revocation: Revocation, rows: Row
   const asker = await askerOf(em, revocation)
   actAs(em, asker)
   if (asker.id === null) return rows
-  const places = rows.map(placeOf)
-  const verdicts = await judgeRight(em, await loadGrants(em, asker.id, places), { right: 'REVOKE', places })
-  return rows.filter((_, index) => verdicts[index]?.allowed)
+  const users = await raUsersOf(em, idsOf(rows))
+  const places = rows.map(row => ({ ...placeOf(row), PRINCIPAL: users.get(row.id) }))
+  const grants = await loadGrants(em, asker.id, places)
+  const verdicts = await judgeRight(em, grants, { right: 'REVOKE', places })
+  const ofUsers = await judgeRight(em, grants, { right: 'REVOKE_RA_CERTIFICATE', places })
+  return rows.filter(({ id }, index) => verdicts[index]?.allowed || (users.has(id) && ofUsers[index]?.allowed))
 }
 
 interface Case {
@@ -191,7 +196,7 @@ const close = async (services: Services, revocationId: string): Promise<Revocati
 export const revocationRecords = (services: Services) => ({
   /** Reads only. */
   beginRevocation: async ({ revocationId }: RevocationInput): Promise<{ itemCount: number }> => ({
-    itemCount: await services.orm.em.fork().count(RevocationItem, { revocationId }),
+    itemCount: await countAsked(services.orm.em.fork(), revocationId),
   }),
   /** Idempotency key: the revocation; one that is closed is counted again. */
   closeRevocation: ({ revocationId }: RevocationInput): Promise<RevocationCount> => close(services, revocationId),

@@ -5,10 +5,12 @@ import type { AuthorityServices } from '../authority/services.ts'
 import type { Start } from '../workflows/starts.ts'
 import type { MailStarts } from './mail/starting.ts'
 
-/** Starts runs by their business id; a run that is there already is success. */
+/** Starts and ends runs by their business id; a run that is there already, or no more, is success. */
 export interface Runs {
   /** Starts what is missing and says whether it was. */
   start(run: Start): Promise<boolean>
+  /** Cancels a run; one that has ended, or never was, is success. */
+  end(workflowId: string): Promise<void>
 }
 
 /** Everything outside that activities touch. */

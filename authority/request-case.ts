@@ -1,6 +1,5 @@
 // The case of a certificate request (contract 5.4): what the records say about it, read once for many requests, and the
 // judgement on it. The same case is opened when a request is made, examined, approved and issued.
-import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { KeyPairMode, ValidFor } from '../domain/enums.ts'
 import { Failure } from '../domain/failure.ts'
@@ -15,8 +14,8 @@ import {
 } from '../domain/request-rules.ts'
 import { isRedacted } from '../pki/pkcs10-redaction.ts'
 import { bareKey, pkcs10Key, publicKeyHash, type BroughtKey } from '../pki/keys/request-key.ts'
-import { compromisedKeys, latestActive } from '../storage/issue-facts.ts'
-import { surroundingsOf } from '../storage/policy-surroundings.ts'
+import { latestActive } from '../storage/issue-facts.ts'
+import { surroundingsOf, type Surroundings } from '../storage/policy-surroundings.ts'
 import type { Owner } from '../storage/issue-reading.ts'
 import type { CertRequest } from '../storage/rows/cert-request.ts'
 import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
@@ -27,6 +26,7 @@ import type { Settings } from '../storage/settings.ts'
 import { isMailReady } from '../storage/mails.ts'
 import { termsIn } from './providers/kinds.ts'
 import type { Terms } from './providers/provider.ts'
+import { nextStep } from './pacing.ts'
 
 /** What a request asks for: a stored one, or one that is about to be made. */
 export interface Asked<E extends Owner = EndEntity> {
@@ -42,6 +42,8 @@ export interface Asked<E extends Owner = EndEntity> {
   readonly proven?: boolean
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer | null
+  /** Whether it is to be the RA certificate of the user whom the end entity stands for. */
+  readonly forRaCertificate?: boolean
 }
 
 /** How cases are looked at. */
@@ -102,12 +104,15 @@ export const askedBy = async (em: EntityManager, requests: readonly CertRequest[
 
 const provenKey = (key: BroughtKey): BroughtKey => ({ ...key, checkProof: () => undefined })
 
+/** The members that a key comes in. */
+type KeyCarrier = Pick<Asked, 'keyPairMode' | 'pkcs10' | 'proven' | 'publicKey'>
+
 const broughtKey = async ({
   keyPairMode,
   pkcs10,
   proven = false,
   publicKey,
-}: Asked<Owner>): Promise<BroughtKey | null> => {
+}: KeyCarrier): Promise<BroughtKey | null> => {
   if (keyPairMode === 'PKCS10' && pkcs10) return proven ? provenKey(await pkcs10Key(pkcs10)) : pkcs10Key(pkcs10)
   return keyPairMode === 'PUBLIC_KEY' && publicKey ? bareKey(publicKey) : null
 }
@@ -122,14 +127,12 @@ const hashOf = (key: BroughtKey | null): string | null => {
   }
 }
 
-const keysAtOnce = 8
-
-/** Reads each key and checks its signature here once and for all, yielding to the event loop after every few. */
-const readKeys = async (all: readonly { readonly asked: Asked<Owner> }[]) => {
+/** Reads each key and checks its signature here once and for all, a key a step. */
+const readKeys = async (all: readonly KeyCarrier[]) => {
   const keys: { readonly brought: BroughtKey | null; readonly hash: string | null }[] = []
-  for (const { asked } of all) {
-    if (keys.length % keysAtOnce === keysAtOnce - 1) await setImmediate()
-    const brought = await broughtKey(asked)
+  for (const carrier of all) {
+    if (keys.length > 0) await nextStep()
+    const brought = await broughtKey(carrier)
     keys.push({ brought, hash: hashOf(brought) })
   }
   return keys
@@ -146,33 +149,35 @@ const latestByPolicy = async (em: EntityManager, all: readonly Asked[], now: Dat
   return ({ policy, endEntity }: Asked): Date | null => latest.get(policy.id)?.get(endEntity.id) ?? null
 }
 
-/** Completes cases by the keys that came with them, and by what the records say about these. */
-export const openKeys = async <E extends Owner>(
+/** What is known of a request beside what it asks for. */
+export type Beside = Surroundings & Pick<OpenCase, 'brought' | 'compromised'>
+
+/** Reads the keys that came with requests, and in one statement what stands around them; in their order. */
+export const lookAround = async (
   em: EntityManager,
-  all: readonly Omit<OpenCase<E>, 'brought' | 'compromised'>[],
-): Promise<OpenCase<E>[]> => {
+  all: readonly (KeyCarrier & { readonly policyId: string })[],
+): Promise<Beside[]> => {
   const keys = await readKeys(all)
-  const compromised = await compromisedKeys(em, keys.map(({ hash }) => hash).filter(isPresent))
-  return all.map((one, index) => {
+  const hashes = keys.map(({ hash }) => hash).filter(isPresent)
+  const around = await surroundingsOf(
+    em,
+    all.map(({ policyId }) => policyId),
+    hashes,
+  )
+  return all.map(({ policyId }, index) => {
     const { brought = null, hash = null } = keys[index] ?? {}
-    return { ...one, brought, compromised: compromised.has(hash ?? '') }
+    return { ...found(around.of, policyId), brought, compromised: around.compromised.has(hash ?? '') }
   })
 }
 
 /** Reads everything that decides on these requests. */
 export const openCases = async (em: EntityManager, all: readonly Asked[], view: CaseView): Promise<OpenCase[]> => {
-  const around = await surroundingsOf(
+  const beside = await lookAround(
     em,
-    all.map(({ policy }) => policy.id),
+    all.map(({ policy, ...asked }) => ({ ...asked, policyId: policy.id })),
   )
   const latestOf = await latestByPolicy(em, all, view.now)
-  const closed = all.map(asked => ({
-    ...view,
-    ...found(around, asked.policy.id),
-    asked,
-    latestActive: latestOf(asked),
-  }))
-  return openKeys(em, closed)
+  return all.map((asked, index) => ({ ...view, ...(beside[index] as Beside), asked, latestActive: latestOf(asked) }))
 }
 
 /** Opens the case of one request. */
@@ -208,13 +213,13 @@ const membersOf = ({ keyGenParams, pkcs10, publicKey }: Asked<Owner>): KeyMember
 /** The case as the rules of `domain` look at it; INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
 export const caseOf = (open: OpenCase<Owner>): RequestCase => {
   const { asked, realm, now, mail, caNotAfter } = open
-  const { policy, endEntity, validFor, keyPairMode } = asked
+  const { policy, endEntity, validFor, keyPairMode, forRaCertificate = false } = asked
   const terms = termsFor(open)
   return {
     realm,
     policy,
     endEntity: endEntity.fields,
-    request: { validFor, keyPairMode, present: membersOf(asked) },
+    request: { validFor, keyPairMode, present: membersOf(asked), forRaCertificate },
     key: keyOf(open, terms),
     template: terms,
     capabilities: terms.capabilities,

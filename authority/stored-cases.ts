@@ -1,8 +1,7 @@
-// The cases of stored requests that are to be issued: many at once, by two statements and one more for their keys.
+// The cases of stored requests that are to be issued: many at once, by one statement.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { IssueRequest, Owner } from '../storage/issue-reading.ts'
-import { surroundingsOf } from '../storage/policy-surroundings.ts'
-import { keyAskedBy, openKeys, type OpenCase } from './request-case.ts'
+import { keyAskedBy, lookAround, type Beside, type OpenCase } from './request-case.ts'
 
 /** Opens the cases of these requests, in their order. */
 export const openStored = async (
@@ -11,16 +10,11 @@ export const openStored = async (
   now: Date,
 ): Promise<OpenCase<Owner>[]> => {
   if (requests.length === 0) return []
-  const policies = await surroundingsOf(
-    em,
-    requests.map(({ policyId }) => policyId),
-  )
-  const closed = requests.map(request => {
-    const { endEntity, latestActive, policyId } = request
-    const known = policies.get(policyId)
-    if (known === undefined) throw new Error(`A policy that a foreign key names is missing: ${policyId}`)
-    const { policy, ...around } = known
-    return { now, mail: null, ...around, latestActive, asked: { ...keyAskedBy(request), policy, endEntity } }
+  const asked = requests.map(request => ({ ...keyAskedBy(request), policyId: request.policyId }))
+  const beside = await lookAround(em, asked)
+  return requests.map(({ endEntity, latestActive }, index) => {
+    const { policy, ...around } = beside[index] as Beside
+    const { policyId: _, ...key } = asked[index] as (typeof asked)[0]
+    return { now, mail: null, ...around, latestActive, asked: { ...key, policy, endEntity } }
   })
-  return openKeys(em, closed)
 }

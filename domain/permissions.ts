@@ -112,6 +112,14 @@ export const rights = {
   /** The place of an order has its creator, that of a single one also its request. */
   READ_ORDER: [[creator, ...readRequest]],
   READ_USER: [[globally('USERS_READ'), self]],
+  LIST_USERS: [[globally('USERS_READ')]],
+  CREATE_USER: [[globally('USERS_CREATE')]],
+  UPDATE_USER: [[globally('USERS_UPDATE')]],
+  /** Making the RA certificate of a user, and revoking it. */
+  RENEW_RA_CERTIFICATE: [[globally('USERS_UPDATE'), self]],
+  REVOKE_RA_CERTIFICATE: [[globally('USERS_UPDATE'), self]],
+  /** The place has the user, and who made the RA certificate. */
+  DOWNLOAD_RA_KEY: [[self, creator]],
   /** Asking what somebody may do, and why. */
   EXPLAIN_PERMISSION: [[self]],
   READ_API_CLIENT: [[globally('APICLIENTS_READ'), self]],

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 interface Found {
   readonly temporalCli?: string | null
   readonly testServer?: string | null
+  readonly keycloak?: string | null
 }
 
 const found = (): Found => {
@@ -28,3 +29,6 @@ export const temporalCli = (): string => orAdvice(found().temporalCli, 'the Temp
 /** The path of the time-skipping server that set-up found. */
 export const timeSkippingServer = (): string =>
   orAdvice(found().testServer, 'the time-skipping Temporal server', 'test')
+
+/** The folder of the Keycloak that set-up found. */
+export const keycloakHome = (): string => orAdvice(found().keycloak, 'Keycloak', 'keycloak')

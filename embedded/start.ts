@@ -80,6 +80,7 @@ const identityProvider = async (
     port: config.IDENTITY_PROVIDER_PORT,
     databaseUrl: database.url('identity'),
     keyFile: `${folder}/identity-provider-key.json`,
+    smtpPort: config.SMTP_PORT,
   })
   supervisor.keep(provider.stop)
   return provider

@@ -1,32 +1,37 @@
-// Gets everything that `npm start`, `npm test` or `npm run check` needs. Plain JavaScript for Node 18 and later; safe to run again.
+// Gets everything that `npm start`, the tests or `npm run check` need. Plain JavaScript for Node 18 and later; safe to run again.
 import { checkTools } from './setup/tools.mjs'
 import { dependenciesCurrent, installDependencies } from './setup/dependencies.mjs'
 import { takeLock } from './setup/lock.mjs'
 import { cacheFolder, readRecord, writeRecord } from './setup/record.mjs'
 import { SetupError, say, seconds } from './setup/speech.mjs'
+import { findKeycloak, keycloakCurrent } from './setup/keycloak.mjs'
 import { findTemporalCli, temporalCliCurrent } from './setup/temporal-cli.mjs'
 import { findTestServer, testServerCurrent } from './setup/test-server.mjs'
 
 const duty = process.argv[2]
+/** The tests with a real Keycloak need all that the tests need. */
+const tests = duty === 'test' || duty === 'keycloak'
 
 /** True when the record of the last set-up still holds, which is the case at nearly every start. */
 const current = record =>
   dependenciesCurrent(record) &&
   (duty === 'check' || temporalCliCurrent(record)) &&
-  (duty !== 'test' || testServerCurrent(record))
+  (!tests || testServerCurrent(record)) &&
+  (duty !== 'keycloak' || keycloakCurrent(record))
 
 const setUp = async () => {
   const started = Date.now()
   await installDependencies(readRecord())
   if (duty !== 'check') writeRecord({ temporalCli: await findTemporalCli() })
-  if (duty === 'test') writeRecord({ testServer: await findTestServer() })
+  if (tests) writeRecord({ testServer: await findTestServer() })
+  if (duty === 'keycloak') writeRecord({ keycloak: await findKeycloak() })
   say(`Set-up done in ${seconds(started)}.`)
 }
 
 const main = async () => {
-  if (!['start', 'test', 'check'].includes(duty))
-    throw new SetupError('Say what to set up: `setup.mjs start`, `setup.mjs test` or `setup.mjs check`.')
-  if (duty === 'test') checkTools()
+  if (!['start', 'test', 'keycloak', 'check'].includes(duty))
+    throw new SetupError('Say what to set up: `setup.mjs start`, `test`, `keycloak` or `check`.')
+  if (tests) checkTools()
   if (current(readRecord())) return
   const release = await takeLock(cacheFolder())
   try {

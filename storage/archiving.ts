@@ -41,10 +41,12 @@ const places = new Statements<Place & { rowId: string }>()
 
 const statements = new Statements<{ id: string }>()
 
-const run = async (em: EntityManager, sql: string, values: readonly unknown[]): Promise<string[]> =>
+/** Runs a statement of fixed text and answers the ids of its rows. */
+export const run = async (em: EntityManager, sql: string, values: readonly unknown[]): Promise<string[]> =>
   (await statements.get(sql, () => sql).all(em, values)).map(({ id }) => id)
 
-const refuse = (code: ApiError, kind: EntitiesEnum, id: string): never => {
+/** Throws a refusal that names a resource. */
+export const refuse = (code: ApiError, kind: EntitiesEnum, id: string): never => {
   throw new Failure(code, `${apiErrors[code].description}: ${EntitiesEnum[kind].toLowerCase()} ${id}.`)
 }
 
@@ -53,7 +55,7 @@ const named = 't.id = any($1::uuid[])'
 const taken = 't.archived_with = any($1::uuid[])'
 
 /** Two that archive in one realm would else wait for rows of each other. */
-const takeTurns = async (em: EntityManager, { kind, ids }: Archiving): Promise<void> => {
+export const takeTurns = async (em: EntityManager, { kind, ids }: Omit<Archiving, 'now'>): Promise<void> => {
   const { realm } = belongings[kind]
   if (realm === none) return
   const sql = `select distinct ${realm} as id from ${tables[kind]} t where ${named}`
@@ -84,18 +86,23 @@ const lockThose = async (em: EntityManager, all: Archiving, archived: boolean): 
 }
 
 /** What is done with some rows of a kind. */
-interface Step {
+export interface Step {
   readonly kind: EntitiesEnum
   readonly which: string
   /** What else holds for the rows. */
   readonly where?: string
 }
 
-const columnsOfEvents = `(object_id, realm_id, certificate_id, event_type, event_description, principal_id,
+/** The columns of an event that a statement writes. */
+export const columnsOfEvents = `(object_id, realm_id, certificate_id, event_type, event_description, principal_id,
   principal_type, occurred_date)`
 
 /** Writes an event for each row of a step; `what` ends the sentence before its author. */
-const recordEach = async (em: EntityManager, { ids, now }: Archiving, step: Step & { type: string; what: string }) => {
+export const recordEach = async (
+  em: EntityManager,
+  { ids, now }: Omit<Archiving, 'kind'>,
+  step: Step & { type: string; what: string },
+): Promise<void> => {
   const { kind, which, where = 'true', type, what } = step
   const { id, type: principalType, name } = actor(em)
   const { realm, certificate } = belongings[kind]
@@ -192,6 +199,17 @@ const mustHaveParents = async (em: EntityManager, { kind, ids }: Archiving): Pro
   if (id !== undefined) refuse('PARENT_ARCHIVED', kind, id)
 }
 
+/** What a purge has begun to delete does not come back, neither by itself nor with what took it along (contract 4.5). */
+const mustNotBePurged = async (em: EntityManager, { kind, ids }: Archiving): Promise<void> => {
+  const own = 'select resource_id as id from purge_item where resource_id = any($1::uuid[])'
+  const along = below[kind].map(
+    link => `select t.id from ${tables[link.kind]} t join purge_item i on i.resource_id = t.id where ${taken}`,
+  )
+  const [id] = await run(em, [own, ...along].join(' union all ') + ' limit 1', [ids])
+  if (id !== undefined)
+    throw new Failure('INVALID_STATE', `A purge is about to delete ${id}: ask again when it has ended.`)
+}
+
 /** What else is archived above a row and would have taken it along, so that it comes back with that; null: nothing. */
 const otherTaker = (kind: EntitiesEnum): string => {
   const takers = above[kind].filter(parent => below[parent.kind].some(link => link.kind === kind))
@@ -217,6 +235,7 @@ export const unarchive = async (em: EntityManager, all: Archiving): Promise<void
   const wanted = { ...all, ids: await lockThose(em, all, true) }
   if (wanted.ids.length === 0) return
   const { kind } = wanted
+  await mustNotBePurged(em, wanted)
   await mustHaveParents(em, wanted)
   await recordEach(em, wanted, { kind, which: named, type: 'ENTITY_UNARCHIVED', what: 'brought back' })
   await changeEach(em, wanted, { kind, which: named, set: living })

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertRequestStatus } from '../domain/enums.ts'
 import { entityOf, metadataOf, selectedColumns } from './entity-rows.ts'
 import { Certificate } from './rows/certificate.ts'
-import { statement, type Statement } from './statement.ts'
+import { anyOf, statement, type Statement } from './statement.ts'
 
 /** Which requests a run claims: those in one of the states. */
 export interface Claim {
@@ -36,13 +36,14 @@ export interface Signed {
   readonly now: Date
 }
 
+// `is not distinct from` keeps the planner from looking for the requests of the run, of which there may be ten thousand.
 const marking = statement<{ id: string }>(
   `update cert_request r set cert_request_status = 'ISSUED', certificate_id = x.certificate_id, run_id = null,
           run_since = null, undelivered = $4, version = version + 1, last_modified_by = null,
           last_modified_by_type = 'SYSTEM', last_modified_date = $5
      from unnest($1::uuid[], $2::uuid[]) as x(id, certificate_id)
     where r.id in (select id from cert_request where id = any($1::uuid[]) order by id for update)
-      and r.id = x.id and r.run_id = $3 and r.cert_request_status = 'APPROVED' and not r.archived
+      and r.id = x.id and r.run_id is not distinct from $3 and r.cert_request_status = 'APPROVED' and not r.archived
     returning r.id`,
 )
 
@@ -97,7 +98,7 @@ export interface Issued {
 
 const issued = statement<Issued>(
   `select id as "certRequestId", certificate_id as "certificateId" from cert_request
-    where id = any($1::uuid[]) and certificate_id is not null`,
+    where id = ${anyOf('$1::uuid[]')} and certificate_id is not null`,
 )
 
 /** Those of the requests that have their certificate. */

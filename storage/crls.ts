@@ -35,7 +35,8 @@ export const dueCas = async (em: EntityManager, now: Date, caId: string | null =
       where ca.private_key_id is not null and ca.certificate_provider_id is not null and ca.valid_not_after > ?
         and (?::uuid is null or ca.id = ?::uuid)
         and (last.this_update is null or last.this_update + (last.next_update - last.this_update) / 2 <= ?
-          or exists (select 1 from certificate c where c.issuer_ca_id = ca.id and c.crl_pending))
+          or exists (select 1 from certificate c where c.issuer_ca_id = ca.id and c.crl_pending)
+          or exists (select 1 from kept_revocation k where k.issuer_ca_id = ca.id and k.crl_pending))
       order by last.next_update nulls first`,
     [now, caId, caId, now],
   )
@@ -51,6 +52,12 @@ export const noteInCrl = async (em: EntityManager, caId: string, number: number)
     `update certificate set crl_pending = false, revocation_crl_number = ? where id in
        (select id from certificate where issuer_ca_id = ? and crl_pending order by id for update skip locked)`,
     [number, caId],
+  )
+  await em.execute(
+    `update kept_revocation set crl_pending = false where (issuer_ca_id, serial_number) in
+       (select issuer_ca_id, serial_number from kept_revocation where issuer_ca_id = ? and crl_pending
+         order by serial_number for update skip locked)`,
+    [caId],
   )
 }
 
@@ -72,7 +79,8 @@ interface Listed {
 
 /**
  * The certificates that the next list of a CA names, some at a time, from one snapshot: those issued here that are revoked
- * and had not expired when the former list was made, so that each stands in one list after its end (RFC 5280 3.3).
+ * and had not expired when the former list was made, so that each stands in one list after its end (RFC 5280 3.3); those
+ * that were deleted since among them.
  */
 export async function* listedCertificates(
   em: EntityManager,
@@ -81,8 +89,11 @@ export async function* listedCertificates(
   await em.execute(
     `declare crl_entries no scroll cursor for
       select serial_number, revocation_date, revocation_reason from certificate
-       where issuer_ca_id = ? and valid_not_after >= ? and revocation_date is not null and not imported`,
-    [caId, after],
+       where issuer_ca_id = ? and valid_not_after >= ? and revocation_date is not null and not imported
+      union all
+      select serial_number, revocation_date, revocation_reason from kept_revocation
+       where issuer_ca_id = ? and valid_not_after >= ?`,
+    [caId, after, caId, after],
   )
   for (;;) {
     const rows = await em.execute<Listed[]>(`fetch ${atOnce} from crl_entries`)

@@ -41,6 +41,13 @@ const without = (row: object, prefix: string): Record<string, unknown> =>
       .map(([column, value]) => [column.slice(prefix.length), value]),
   )
 
+/** As `find` makes one of what it has read: `map` would take the picture that a flush compares with once more. */
+const made = <T extends object>(em: EntityManager, entity: EntityType<T>, row: object): T => {
+  const data = em.getDriver().mapResult(row as never, metadataOf(em, entity))
+  const reading = { merge: true, refresh: true, convertCustomTypes: true }
+  return em.getEntityFactory().create(entity as never, data as never, reading) as T
+}
+
 /** Makes a row with these columns the managed entity of an EntityManager; null where a joined row is not there. */
 export const entityOf = <T extends object>(
   em: EntityManager,
@@ -49,7 +56,7 @@ export const entityOf = <T extends object>(
 ): T | null => {
   const own = prefix === '' ? (row as Record<string, unknown>) : without(row, prefix)
   if (own['id'] === null || own['id'] === undefined) return null
-  return managed(em, entity, own['id']) ?? em.map<T>(entity as never, own as never)
+  return managed(em, entity, own['id']) ?? made(em, entity, own)
 }
 
 /** An entity and the id of one of its rows. */
@@ -61,37 +68,53 @@ export interface Named {
 /** A row that is read alone needs no prefix. */
 const prefixOf = (index: number, of: readonly unknown[]): string => (of.length === 1 ? '' : `${index}.`)
 
-const selecting = (em: EntityManager, entities: readonly EntityType[]): string => {
+/** What is read along with rows: an expression over their aliases and the parameters from `first` on. */
+export interface Aside {
+  readonly expression: (parts: readonly { meta: EntityMetadata; alias: string }[], first: number) => string
+  readonly values: readonly unknown[]
+}
+
+const selecting = (em: EntityManager, entities: readonly EntityType[], aside?: Aside): string => {
   const parts = entities.map((entity, index) => ({ meta: metadataOf(em, entity), alias: `e${index}`, index }))
   const columns = parts.map(({ meta, alias, index }) => selectedColumns(meta, alias, prefixOf(index, parts)))
   const joins = parts.map(
     ({ meta, alias, index }) => `left join "${meta.tableName}" ${alias} on ${alias}.id = $${index + 1}`,
   )
-  return `select ${columns.join(', ')} from (select 1) as one ${joins.join(' ')}`
+  const more = aside ? [`${aside.expression(parts, parts.length + 1)} as "aside"`] : []
+  return `select ${[...more, ...columns].join(', ')} from (select 1) as one ${joins.join(' ')}`
 }
 
-const statements = new Statements<object>()
+const [statements, statementsWithAside] = [new Statements<WithAside>(), new Statements<WithAside>()]
 
-const statementFor = (em: EntityManager, entities: readonly EntityType[]): Statement<object> =>
-  statements.get(entities.map(({ name }) => name).join(), () => selecting(em, entities))
+interface WithAside {
+  readonly aside?: unknown
+}
 
-/** The rows of these entities and ids (UUIDs) in one statement, managed as if `findOne` had read each; null: not there. */
-export const findTogether = async (em: EntityManager, all: readonly Named[]): Promise<(object | null)[]> => {
+const statementFor = (em: EntityManager, entities: readonly EntityType[], aside?: Aside): Statement<WithAside> =>
+  (aside ? statementsWithAside : statements).get(entities.map(({ name }) => name).join(), () =>
+    selecting(em, entities, aside),
+  )
+
+/** Rows that were read together; null: not there. */
+export interface Together {
+  readonly rows: readonly (object | null)[]
+  /** What was read along with them; undefined where no row had to be read. */
+  readonly aside: unknown
+}
+
+/** As `findTogether`, and something else by the same statement: it is the same expression wherever it is asked for. */
+export const findTogetherWith = async (em: EntityManager, all: readonly Named[], given?: Aside): Promise<Together> => {
   const missing = all.filter(({ entity, id }) => managed(em, entity, id) === undefined)
-  const statement =
-    missing.length > 0 &&
-    statementFor(
-      em,
-      missing.map(({ entity }) => entity),
-    )
-  const [row = {}] = statement
-    ? await statement.all(
-        em,
-        missing.map(({ id }) => id),
-      )
-    : []
+  const entities = missing.map(({ entity }) => entity)
+  const values = [...missing.map(({ id }) => id), ...(given?.values ?? [])]
+  const [read] = missing.length > 0 ? await statementFor(em, entities, given).all(em, values) : []
+  const { aside, ...row } = read ?? {}
   const found = new Map(
     missing.map((one, index) => [one, entityOf(em, one.entity, { row, prefix: prefixOf(index, missing) })]),
   )
-  return all.map(one => found.get(one) ?? managed(em, one.entity, one.id) ?? null)
+  return { rows: all.map(one => found.get(one) ?? managed(em, one.entity, one.id) ?? null), aside }
 }
+
+/** The rows of these entities and ids (UUIDs) in one statement, managed as if `findOne` had read each; null: not there. */
+export const findTogether = async (em: EntityManager, all: readonly Named[]): Promise<readonly (object | null)[]> =>
+  (await findTogetherWith(em, all)).rows

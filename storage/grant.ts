@@ -3,8 +3,9 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { creatorGrants } from '../domain/creator-grants.ts'
 import type { GlobalPermission } from '../domain/permission-enums.ts'
 import type { Grants, Place, Scope } from '../domain/permissions.ts'
+import { findTogetherWith, type Aside, type Named } from './entity-rows.ts'
 import { PermissionGrant } from './rows/permission-grant.ts'
-import { statement } from './statement.ts'
+import { anyOf, statement } from './statement.ts'
 
 const keys = ['REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE'] as const satisfies readonly Scope[]
 const nothing: ReadonlySet<string> = new Set()
@@ -21,7 +22,7 @@ export interface GrantRow {
 }
 
 const forOne = statement<GrantRow>(
-  `select scope, resource_id, permissions from permission_grant where principal_id = $1 and resource_id = any($2::uuid[])`,
+  `select scope, resource_id, permissions from permission_grant where principal_id = $1 and resource_id = ${anyOf('$2::uuid[]')}`,
 )
 
 /**
@@ -78,6 +79,37 @@ export const loadGrants = async (
   // Global grants stand on the principal itself.
   const ids = [principalId, ...idsOf(places)]
   return new HeldGrants(principalId, await forOne.all(em, [principalId, ids]), ids)
+}
+
+/** The members by which rows name what their grants may stand on as well. */
+const parents = ['realmId', 'policyId', 'endEntityId', 'certRequestId']
+
+/** The grants of a principal on itself, on rows and on their parents. */
+const grantsOn = (principalId: string): Aside => ({
+  expression: (parts, first) => {
+    const columns = parts.flatMap(({ meta, alias }) => [
+      `${alias}.id`,
+      ...meta.props
+        .filter(({ name, persist }) => parents.includes(name) && persist !== false)
+        .map(({ fieldNames: [column] }) => `${alias}."${column}"`),
+    ])
+    return `(select json_build_object('ids', to_json(asked.ids), 'rows', coalesce(json_agg(g) filter (where g.scope is not null), '[]'))
+      from (select array_remove(array[$${first}::uuid, ${columns.join(', ')}], null) as ids) asked
+        left join lateral (select scope, resource_id, permissions from permission_grant
+          where principal_id = $${first} and resource_id = any(asked.ids)) g on true group by asked.ids)`
+  },
+  values: [principalId],
+})
+
+/** Rows as `findTogether` reads them, and in the same statement what a principal holds on them, on their parents and globally. */
+export const findWithGrants = async (
+  em: EntityManager,
+  principalId: string,
+  all: readonly Named[],
+): Promise<{ readonly rows: readonly (object | null)[]; readonly held: HeldGrants | undefined }> => {
+  const { rows, aside } = await findTogetherWith(em, all, grantsOn(principalId))
+  const read = aside as { ids: string[]; rows: GrantRow[] } | undefined
+  return { rows, held: read && new HeldGrants(principalId, read.rows, read.ids) }
 }
 
 /** Loads the same for several principals. */

@@ -1,6 +1,6 @@
 // What issuing asks the records about certificates that exist already.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { statement } from './statement.ts'
+import { anyOf, statement } from './statement.ts'
 
 /** The notAfter of the latest certificate of each end entity that is ACTIVE now under one policy. */
 export const latestActive = async (
@@ -21,7 +21,7 @@ export const latestActive = async (
 const besides = statement<{ id: string; latest: string | Date }>(
   `select r.id, max(c.valid_not_after) as latest from cert_request r
      join certificate c on c.policy_id = r.policy_id and c.end_entity_id = r.end_entity_id
-    where r.id = any($1::uuid[]) and c.revocation_date is null and c.valid_not_after >= $2 and not c.archived
+    where r.id = ${anyOf('$1::uuid[]')} and c.revocation_date is null and c.valid_not_after >= $2 and not c.archived
     group by r.id`,
 )
 
@@ -36,13 +36,7 @@ export const latestBeside = async (
   return new Map(rows.map(({ id, latest }) => [id, new Date(latest)]))
 }
 
-const compromised = statement<{ hash: string }>(
-  `select distinct public_key_hash as hash from certificate
-    where public_key_hash = any($1::text[]) and revocation_reason = 'KEY_COMPROMISE'`,
-)
-
-/** Those of these key hashes whose certificates were ever revoked with KEY_COMPROMISE. */
-export const compromisedKeys = async (em: EntityManager, hashes: readonly string[]): Promise<ReadonlySet<string>> => {
-  if (hashes.length === 0) return new Set()
-  return new Set((await compromised.all(em, [hashes])).map(({ hash }) => hash))
-}
+/** An expression: those of the key hashes of a parameter whose certificates were ever revoked with KEY_COMPROMISE, as JSON. */
+export const compromisedAmong = (hashes: `$${number}::text[]`): string =>
+  `(select coalesce(json_agg(distinct public_key_hash), '[]') from certificate
+     where public_key_hash = ${anyOf(hashes)} and revocation_reason = 'KEY_COMPROMISE')`

@@ -3,7 +3,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { CertRequest } from './rows/cert-request.ts'
 import type { EndEntity } from './rows/end-entity.ts'
-import { statement } from './statement.ts'
+import { anyOf, statement } from './statement.ts'
 
 /** An end entity as cases look at it. */
 export type Owner = Pick<EndEntity, 'id' | 'realmId' | 'alias' | 'fields'>
@@ -53,7 +53,7 @@ const requestsById =
        where c.policy_id = r.policy_id and c.end_entity_id = r.end_entity_id and c.revocation_date is null
          and c.valid_not_after >= $2 and not c.archived) end as latest
   from cert_request r join end_entity e on e.id = r.end_entity_id join policy p on p.id = r.policy_id
- where r.id = any($1::uuid[])`)
+ where r.id = ${anyOf('$1::uuid[]')}`)
 
 const requestOf = ({ owner: { id, alias, ...fields }, latest, ...columns }: RequestRow): IssueRequest => ({
   ...columns,

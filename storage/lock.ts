@@ -32,8 +32,14 @@ const seeds = {
   SCEP_CHALLENGE: 24,
   /** The key is a policy: one transaction at a time makes its next signer. */
   POLICY_SIGNER: 22,
+  /** The key is a user: what is done to it and what is undone come one after the other. */
+  USER: 31,
+  /** The key is an e-mail address: one registration at a time takes it. */
+  USER_ADDRESS: 30,
   /** The key is a realm: what is archived in it, or comes back, does so one after the other. */
   ARCHIVE: 25,
+  /** The key is a user: one transaction at a time makes or finds the end entity of the RA certificates. */
+  RA_CERTIFICATE: 26,
 } as const
 
 /** Waits for the advisory lock with this name. */
@@ -70,3 +76,11 @@ export const takeKeyedLocks = (em: EntityManager, name: KeyedLock, keys: readonl
 /** Reads a row that exists and keeps others from changing it. */
 export const lockRow = <T extends { id: string }>(em: EntityManager, entity: EntityClass<T>, id: string): Promise<T> =>
   em.findOneOrFail(entity, { id } as never, { lockMode: LockMode.PESSIMISTIC_WRITE }) as Promise<T>
+
+/** The same of a row that may be gone. */
+export const findLocked = <T extends { id: string }>(
+  em: EntityManager,
+  entity: EntityClass<T>,
+  id: string,
+): Promise<T | null> =>
+  em.findOne(entity, { id } as never, { lockMode: LockMode.PESSIMISTIC_WRITE }) as Promise<T | null>

@@ -15,12 +15,14 @@ import { DeletedClient } from './rows/deleted-client.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
 import { ExpiryNotice } from './rows/expiry-notice.ts'
+import { KeptRevocation } from './rows/kept-revocation.ts'
 import { Mail, MailGroup } from './rows/mail.ts'
 import { MailingList } from './rows/mailing-list.ts'
 import { PermissionGrant } from './rows/permission-grant.ts'
 import { Policy } from './rows/policy.ts'
 import { PolicySigner } from './rows/policy-signer.ts'
 import { PrivateKey } from './rows/private-key.ts'
+import { Purge, PurgeItem } from './rows/purge.ts'
 import { Realm } from './rows/realm.ts'
 import { Revocation, RevocationItem } from './rows/revocation.ts'
 import { ScepChallenge } from './rows/scep-challenge.ts'
@@ -43,6 +45,7 @@ const entities = [
   EndEntity,
   EndEntityPassword,
   ExpiryNotice,
+  KeptRevocation,
   Mail,
   MailGroup,
   MailingList,
@@ -51,6 +54,8 @@ const entities = [
   Policy,
   PolicySigner,
   PrivateKey,
+  Purge,
+  PurgeItem,
   Realm,
   Revocation,
   RevocationItem,

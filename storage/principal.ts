@@ -7,7 +7,7 @@ import { takeKeyedLocks } from './lock.ts'
 import { ApiClient } from './rows/api-client.ts'
 import { DeletedClient } from './rows/deleted-client.ts'
 import { User } from './rows/user.ts'
-import { statement } from './statement.ts'
+import { anyOf, statement } from './statement.ts'
 
 /** What a valid token tells of its subject (contract 1.5). */
 export type TokenFacts =
@@ -71,7 +71,7 @@ interface WithGrants {
 const heldBy = (principal: string): string =>
   `case when $2::uuid[] is not null then (select coalesce(json_agg(g), '[]') from
      (select scope, resource_id, permissions from permission_grant
-       where principal_id = ${principal} and (resource_id = ${principal} or resource_id = any($2::uuid[]))) g) end`
+       where principal_id = ${principal} and (resource_id = ${principal} or resource_id = ${anyOf('$2::uuid[]')})) g) end`
 
 const userOf = statement<UserRow & WithGrants>(
   `select u.id, u.email, u.first_name as "firstName", u.last_name as "lastName", u.provider_id as "providerId",

@@ -98,29 +98,32 @@ export interface Asked {
   readonly now: Date
 }
 
+/** Keeps, in the running transaction, what is asked for; answers the certificates that it has. */
+export const placeRevocationIn = async (tx: EntityManager, asked: Asked): Promise<ReadonlySet<string>> => {
+  const { id, reason, by, certificateIds, now } = asked
+  const rows = await tx.execute<{ id: string }[]>(
+    `update certificate set revocation_run_id = ?, revocation_requested_date = ? where revocation_run_id is null and id in
+       (select id from certificate where id = any(?::uuid[]) order by id for update) returning id`,
+    [id, now, `{${certificateIds.join(',')}}`],
+  )
+  const taken = new Set(rows.map(row => row.id))
+  if (taken.size === 0) return taken
+  tx.create(Revocation, { id, reason, createdBy: by.id, createdByType: by.type, startedDate: now })
+  await tx.flush()
+  const mine = certificateIds.filter(one => taken.has(one))
+  const items = mine.map((certificateId, position) => ({
+    revocationId: id,
+    certificateId,
+    position,
+    status: 'RUNNING' as const,
+  }))
+  await insertRows(tx, RevocationItem, items)
+  return taken
+}
+
 /** Keeps what is asked for and answers the certificates that it has; those that another run has are left out. */
 export const placeRevocation = (em: EntityManager, asked: Asked): Promise<ReadonlySet<string>> =>
-  em.fork().transactional(async tx => {
-    const { id, reason, by, certificateIds, now } = asked
-    const rows = await tx.execute<{ id: string }[]>(
-      `update certificate set revocation_run_id = ?, revocation_requested_date = ? where revocation_run_id is null and id in
-         (select id from certificate where id = any(?::uuid[]) order by id for update) returning id`,
-      [id, now, `{${certificateIds.join(',')}}`],
-    )
-    const taken = new Set(rows.map(row => row.id))
-    if (taken.size === 0) return taken
-    tx.create(Revocation, { id, reason, createdBy: by.id, createdByType: by.type, startedDate: now })
-    await tx.flush()
-    const mine = certificateIds.filter(one => taken.has(one))
-    const items = mine.map((certificateId, position) => ({
-      revocationId: id,
-      certificateId,
-      position,
-      status: 'RUNNING' as const,
-    }))
-    await insertRows(tx, RevocationItem, items)
-    return taken
-  })
+  em.fork().transactional(tx => placeRevocationIn(tx, asked))
 
 /** Those certificates between two positions of a revocation that nothing has become of yet, locked where asked for. */
 export const openItems = async (

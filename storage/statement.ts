@@ -37,6 +37,14 @@ export const statement = <Row extends object>(sql: string): Statement<Row> => {
   return { all: (em, values) => run<Row>(em, sql, values) }
 }
 
+/**
+ * The values of an array parameter, as in `id = ${anyOf('$1::uuid[]')}`, without telling the planner how many they are: where it
+ * sees one value only it finds a plan for one, thinks it better than one for any number, and plans each execution anew, which
+ * takes longer than most statements. For those that find rows by an index, however many; searches are better planned each time.
+ */
+export const anyOf = (parameter: `$${number}::${string}[]`): string =>
+  `any((select ${parameter})::${parameter.replace(/^.*::/, '')})`
+
 /** Statements by a key, each written when it is first needed; so many are kept at most. */
 export class Statements<Row extends object> {
   readonly #kept = new Map<string, Statement<Row>>()

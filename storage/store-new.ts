@@ -23,14 +23,38 @@ export interface NewResource<T extends object> {
 
 type Values = Readonly<Record<string, unknown>>
 
-/** The values by column: what is given, and what the entity fills in by itself. */
-const valuesOf = ({ props }: EntityMetadata, given: Values): Values => {
-  const stored = props.filter(({ persist, formula, generated }) => persist !== false && !formula && !generated)
-  const filled = stored.map(({ name, onCreate, fieldNames }): [string, unknown] => {
-    const value = given[name] ?? (onCreate as (() => unknown) | undefined)?.()
-    return [fieldNames[0] ?? name, value ?? (name in given || onCreate ? null : undefined)]
-  })
-  return Object.fromEntries(filled.filter(([, value]) => value !== undefined))
+interface Stored {
+  readonly name: string
+  readonly column: string
+  readonly fill: (() => unknown) | undefined
+}
+
+const storedMembers = new WeakMap<EntityMetadata, readonly Stored[]>()
+
+const findStored = ({ props }: EntityMetadata): Stored[] =>
+  props
+    .filter(({ persist, formula, generated }) => persist !== false && !formula && !generated)
+    .map(({ name, fieldNames, onCreate }) => ({
+      name,
+      column: fieldNames[0] ?? name,
+      fill: onCreate as (() => unknown) | undefined,
+    }))
+
+/** The members that have a column: the same with every row. */
+const storedOf = (meta: EntityMetadata): readonly Stored[] => {
+  const known = storedMembers.get(meta) ?? findStored(meta)
+  storedMembers.set(meta, known)
+  return known
+}
+
+/** The values by column, as they stand in JSON: what is given, and what the entity fills in by itself. */
+const valuesOf = (meta: EntityMetadata, given: Values): Values => {
+  const values: Record<string, unknown> = {}
+  for (const { name, column, fill } of storedOf(meta)) {
+    const value = given[name] ?? fill?.() ?? (name in given || fill ? null : undefined)
+    if (value !== undefined) values[column] = jsonForm(value)
+  }
+  return values
 }
 
 const listOf = (names: readonly string[]): string => names.map(name => `"${name}"`).join(', ')
@@ -59,9 +83,6 @@ const statements = new Statements<object>()
 const statementFor = (form: Form): Statement<object> =>
   statements.get([form.meta.tableName, form.isGranted, ...form.columns].join(), () => textOf(form))
 
-const inJson = (values: Values): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(values).map(([column, value]) => [column, jsonForm(value)])))
-
 /** Stores a resource, gives its maker the grant, records it, and answers it managed; errors as a flush throws them. */
 export const storeNew = async <T extends object>(em: EntityManager, resource: NewResource<T>): Promise<T> => {
   const { entity, data, scope, fact, now } = resource
@@ -73,7 +94,7 @@ export const storeNew = async <T extends object>(em: EntityManager, resource: Ne
   const grant = scope && author.id !== null ? [author.id, scope, creatorGrants[scope]] : []
   const [columns, eventColumns] = [Object.keys(values), Object.keys(event)]
   const storing = statementFor({ meta, columns, eventColumns, isGranted: grant.length > 0 })
-  const [row] = await storing.all(em, [inJson(values), inJson(event), ...grant])
+  const [row] = await storing.all(em, [JSON.stringify(values), JSON.stringify(event), ...grant])
   const made = row && entityOf(em, entity, { row })
   if (!made) throw new Error('A row vanished while it was stored.')
   return made

@@ -50,9 +50,9 @@ test('Temporal is reached by api, worker, its UI and what prepares it alone', ()
 
 test.each<[string, string[]]>([
   ['scep-gateway', ['api', 'keycloak']],
-  ['keycloak', ['api', 'postgres', 'scep-gateway', 'worker']],
+  ['keycloak', ['api', 'mail', 'postgres', 'scep-gateway', 'worker']],
   ['temporal-ui', ['api', 'temporal', 'temporal-namespace', 'worker']],
-  ['mail', ['worker']],
+  ['mail', ['keycloak', 'worker']],
 ])('%s reaches these alone', (service, reached) => {
   expect(reachedBy(service)).toEqual(reached)
 })
@@ -74,4 +74,12 @@ test('the API believes one proxy unless told otherwise, and only this host reach
   expect(api).toContain('TRUSTED_PROXIES: ${TRUSTED_PROXIES:-1} ')
   const [, ports = ''] = /^ {4}ports:\n((?: {6}- .*\n)+)/m.exec(api) ?? []
   expect(ports.trim().split('\n')).toEqual(['- 127.0.0.1:8080:8080'])
+})
+
+test('Keycloak is given all that its realm is filled with', () => {
+  const realm = readFileSync(join(import.meta.dirname, '../keycloak/realm.json'), 'utf8')
+  const filled = [...realm.matchAll(/"\$\{([A-Z_]+)\}"/g)].map(([, name = '']) => name)
+  expect(filled).toContain('DIRECTORY_CLIENT_SECRET')
+  for (const name of filled) expect(services.get('keycloak')).toMatch(new RegExp(`^ {6}${name}: `, 'm'))
+  expect(text).toContain('file: keycloak/realm.json')
 })

@@ -35,7 +35,7 @@ export const WorkerConfig = z.object({
   DIRECTORY_URL: z.preprocess(text => text || undefined, z.url().optional()),
   /** Its realm. */
   DIRECTORY_REALM: z.string().default('certwright'),
-  /** The worker's own client there, whose service account has the role manage-clients of realm-management. */
+  /** The worker's own client there, whose service account has manage-clients, manage-users and view-realm of realm-management. */
   DIRECTORY_CLIENT_ID: z.string().default('certwright-directory'),
   /** Its secret. */
   DIRECTORY_CLIENT_SECRET: z.string().optional(),

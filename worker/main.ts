@@ -25,7 +25,7 @@ import { Settings } from '../storage/settings.ts'
 import { WorkerConfig } from './config.ts'
 import { createDataConverter } from './payload-codec.ts'
 import { createRuns } from './runs.ts'
-import { watchEventLoop } from './event-loop.ts'
+import { eventLoopBuckets, watchEventLoop } from './event-loop.ts'
 import { installSchedules } from './schedules.ts'
 import { registerSearchAttributes } from './search-attributes.ts'
 import { temporalTls } from './temporal-tls.ts'
@@ -41,7 +41,9 @@ const log = pino({ level: config.LOG_LEVEL, base: { process: 'worker' } })
 
 const telemetry = (metricsAddress: string | undefined): TelemetryOptions => ({
   logging: { filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }), forward: {} },
-  ...(metricsAddress ? { metrics: { prometheus: { bindAddress: metricsAddress } } } : {}),
+  ...(metricsAddress && {
+    metrics: { prometheus: { bindAddress: metricsAddress, histogramBucketOverrides: eventLoopBuckets } },
+  }),
 })
 
 const firstAdmins = ({

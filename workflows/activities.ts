@@ -15,6 +15,13 @@ export const signing = proxyActivities<ActivityGroups['signing']>({
   retry: patient,
 })
 
+/** Deleting a bounded part of what is archived: idempotent by what is there, tried until it is done. */
+export const purging = proxyActivities<ActivityGroups['purging']>({
+  startToCloseTimeout: '10 minutes',
+  heartbeatTimeout: '1 minute',
+  retry: patient,
+})
+
 /** Asking the outside whether it is there: one answer, whatever it is. */
 export const probes = proxyActivities<ActivityGroups['probes']>({
   startToCloseTimeout: '15s',
@@ -44,3 +51,16 @@ export const commits = proxyActivities<ActivityGroups['commits']>({
 
 /** Undoing at the identity provider what the records do not tell, or ending what they tell: tried until it is done. */
 export const repairs = proxyActivities<ActivityGroups['repairs']>({ startToCloseTimeout: '20s', retry: patient })
+
+/** Having the identity provider send mails: each is sent once unless its answer was lost; somebody waits. */
+export const letters = proxyActivities<ActivityGroups['letters']>({
+  startToCloseTimeout: '2 minutes',
+  heartbeatTimeout: '40s',
+  retry: { initialInterval: '500ms', maximumAttempts: 3 },
+})
+
+/** Reading the identity provider page by page: it may be away for half a minute; then the run has failed. */
+export const imports = proxyActivities<ActivityGroups['imports']>({
+  startToCloseTimeout: '40s',
+  retry: { ...patient, maximumAttempts: 8 },
+})

@@ -1,4 +1,5 @@
 // Workflow ids are business ids; this is the one place that makes them and reads them back.
+import type { EntitiesEnum } from '../domain/enums.ts'
 
 /** The run that waits for the decision on a request. */
 export const certRequestWorkflowId = (certRequestId: string): string => `cert-request/${certRequestId}`
@@ -21,6 +22,9 @@ export const crlWorkflowId = (caId: string): string => `crl/${caId}`
 /** The run that makes the next SCEP signer of a policy: at most one at a time. */
 export const signerWorkflowId = (policyId: string): string => `signer/${policyId}`
 
+/** The run that deletes archived resources of a kind, by an id of the call's own. */
+export const purgeWorkflowId = (kind: EntitiesEnum, id: string): string => `purge/${kind}/${id}`
+
 /** The run that makes or checks a certificate provider. */
 export const providerWorkflowId = (verb: 'prepare' | 'check', providerId: string): string =>
   `provider-${verb}/${providerId}`
@@ -33,3 +37,13 @@ export const mailWorkflowId = (groupId: string): string => `mail/${groupId}`
 
 /** The run that sends a test mail to a user. */
 export const mailCheckWorkflowId = (userId: string): string => `mail-check/${userId}`
+
+/** The run that registers or changes a user: one at a time. */
+export const userWorkflowId = (userId: string): string => `user/${userId}`
+
+/** The run that has mails sent to users, by the id of their list. */
+export const passwordMailsWorkflowId = (listId: string): string => `password-mails/${listId}`
+
+/** The run that brings principals of the identity provider in: at most one of each kind at a time. */
+export const importWorkflowId = (kind: 'USER' | 'API_CLIENT'): string =>
+  kind === 'USER' ? 'import-users' : 'import-clients'

@@ -17,6 +17,8 @@ const requestsNamed = 40
 interface RunFacts {
   readonly kind:
     | 'API_CLIENT'
+    | 'USER'
+    | 'IMPORT'
     | 'CERT_REQUEST'
     | 'ISSUE'
     | 'ORDER'
@@ -27,6 +29,7 @@ interface RunFacts {
     | 'MAIL'
     | 'EXPIRY'
     | 'RECONCILE'
+    | 'PURGE'
   readonly realmId?: string | null | undefined
   readonly policyId?: string | undefined
   readonly requests?: readonly LocatedRequest[]

@@ -1,12 +1,11 @@
 // What the workflows of API clients ask of the identity provider, and what they record.
-import { Context } from '@temporalio/activity'
-import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common'
 import { Failure } from '../../domain/failure.ts'
 import { takeKeyedLocks } from '../../storage/lock.ts'
 import { clientSecretUse } from '../../storage/key-uses.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import type { Services } from '../services.ts'
-import { DirectoryTrouble, noSuchClient } from './trouble.ts'
+import { noSuchClient } from './trouble.ts'
+import { tellingUntouched } from './untouched.ts'
 
 /** A client as both sides know it. */
 export interface ClientInput {
@@ -30,22 +29,9 @@ const mustBeOther = ({ directory }: Services, { providerId }: ClientInput): void
     throw new Failure('SYSTEM_ENTITY_PROTECTED', 'The worker itself needs this client of the identity provider.')
 }
 
-/** What surely changed nothing at the first attempt ends the call at once, and there is nothing to undo. */
 const asking = async <T>(services: Services, input: ClientInput, ask: () => Promise<T>): Promise<T> => {
   mustBeOther(services, input)
-  try {
-    return await ask()
-  } catch (error) {
-    const isFirst = Context.current().info.attempt === 1
-    if (!(error instanceof DirectoryTrouble) || !error.untouched || !isFirst) throw error
-    throw ApplicationFailure.create({
-      message: error.message,
-      type: error.code,
-      nonRetryable: true,
-      details: ['UNTOUCHED'],
-      category: ApplicationFailureCategory.BENIGN,
-    })
-  }
+  return tellingUntouched(ask)
 }
 
 const change = async (services: Services, input: ClientInput, members: { name?: string; enabled?: boolean }) => {

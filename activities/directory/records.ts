@@ -1,6 +1,4 @@
-// What is recorded of API clients once the identity provider has done its part. The message is not believed: who the
-// principal is and what it may is asked of the records again, in the transaction that writes.
-import { Context } from '@temporalio/activity'
+// What is recorded of API clients once the identity provider has done its part.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../domain/failure.ts'
 import type { Principal } from '../../domain/principal.ts'
@@ -17,14 +15,10 @@ import {
   storeClient,
   type Must,
 } from '../../storage/api-clients.ts'
-import { judgeRight } from '../../storage/authorization.ts'
-import { loadGrants } from '../../storage/grant.ts'
-import { takeKeyedLocks } from '../../storage/lock.ts'
-import { actingPrincipal } from '../../storage/principal.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
-import { actAs } from '../../storage/rows/stamp.ts'
 import type { ClientDeletion, ClientUpdate, NewApiClient, SecretReset } from '../../workflows/api-clients.ts'
 import type { Services } from '../services.ts'
+import { writing as writingOf } from './writing.ts'
 
 interface Written {
   readonly em: EntityManager
@@ -33,34 +27,15 @@ interface Written {
   readonly must: Must
 }
 
-/** An attempt that woke up when its time was over must not write: its run has undone what it was to record. */
-const mustBeInTime = ({ clock }: Services): void => {
-  const { scheduledTimestampMs, scheduleToCloseTimeoutMs } = Context.current().info
-  if (clock().getTime() > scheduledTimestampMs + scheduleToCloseTimeoutMs)
-    throw new Failure('SERVICE_UNAVAILABLE', 'It took too long.')
-}
-
-const mustOf =
-  (em: EntityManager, principalId: string): Must =>
-  async (right, places) => {
-    const verdicts = await judgeRight(em, await loadGrants(em, principalId, places), { right, places })
-    if (verdicts.some(({ allowed }) => !allowed)) throw new Failure('ACCESS_DENIED')
-  }
-
 /** Writes as the principal, while no other transaction writes of the same client. */
 const writing = <T>(
   services: Services,
-  { apiClientId, principal }: { readonly apiClientId: string; readonly principal: Principal },
+  { apiClientId: id, principal }: { readonly apiClientId: string; readonly principal: Principal },
   write: (written: Written) => Promise<T>,
 ): Promise<T> =>
-  services.orm.em.fork().transactional(async em => {
-    await takeKeyedLocks(em, 'API_CLIENT', [apiClientId])
-    mustBeInTime(services)
-    const { id, type, name } = await actingPrincipal(em, principal.id)
-    actAs(em, { id, type, name })
-    const client = await em.findOne(ApiClient, apiClientId)
-    return write({ em, client, must: mustOf(em, id) })
-  })
+  writingOf(services, { kind: 'API_CLIENT', id, principal }, async (em, must) =>
+    write({ em, client: await em.findOne(ApiClient, id), must }),
+  )
 
 const store = async ({ em, client, must }: Written, order: NewApiClient): Promise<void> => {
   if (client) return

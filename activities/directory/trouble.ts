@@ -27,6 +27,14 @@ export const noSuchClient = (providerId: string): DirectoryTrouble =>
 export const foreignClient = (providerId: string): DirectoryTrouble =>
   new DirectoryTrouble(`The identity provider has another client ${providerId} already.`, true)
 
+/** There is no user with that subject. */
+export const noSuchUser = (subject: string): DirectoryTrouble =>
+  new DirectoryTrouble(`The identity provider has no user ${subject}.`, true)
+
+/** Somebody else has that address. */
+export const takenAddress = (): Failure =>
+  new Failure('ALREADY_EXISTS', 'email is taken at the identity provider.', [{ field: 'email', message: 'is taken' }])
+
 /** Codes of connections that were never made. */
 const neverReached = [
   'ECONNREFUSED',
@@ -47,15 +55,15 @@ const codeOf = (error: unknown): string | undefined => {
 const ofStatus = (status: number): DirectoryTrouble => {
   if (status === 401 || status === 403)
     return new DirectoryTrouble(
-      `The identity provider does not let the worker manage clients (${status}): the service account of DIRECTORY_CLIENT_ID needs the role manage-clients of realm-management.`,
+      `The identity provider does not let the worker manage clients and users (${status}): the service account of DIRECTORY_CLIENT_ID needs the roles manage-clients, manage-users and view-realm of realm-management.`,
       true,
     )
   return new DirectoryTrouble(`The identity provider failed (${status}).`, status < 500)
 }
 
 /** What an error of a request comes to. */
-export const troubleOf = (error: unknown): DirectoryTrouble => {
-  if (error instanceof DirectoryTrouble) return error
+export const troubleOf = (error: unknown): Failure => {
+  if (error instanceof Failure) return error
   const { response } = error as { response?: { status?: number } }
   if (response?.status !== undefined) return ofStatus(response.status)
   const code = codeOf(error)
@@ -65,7 +73,10 @@ export const troubleOf = (error: unknown): DirectoryTrouble => {
 }
 
 /** Whether a connection was made and broke. */
-export const isBroken = (error: unknown): boolean => !troubleOf(error).untouched
+export const isBroken = (error: unknown): boolean => {
+  const trouble = troubleOf(error)
+  return trouble instanceof DirectoryTrouble && !trouble.untouched
+}
 
 /** The same of the login before a request: nothing was asked to be written yet. */
 export const loginTroubleOf = (error: unknown): DirectoryTrouble => {

@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { log } from '@temporalio/activity'
 import pLimit from 'p-limit'
 import { Failure } from '../../domain/failure.ts'
+import { nextStep } from '../../authority/pacing.ts'
 import { kindOf } from '../../authority/providers/kinds.ts'
 import type { OpenProvider } from '../../authority/providers/provider.ts'
 import type { OpenCase } from '../../authority/request-case.ts'
@@ -83,7 +84,11 @@ const makeFew = async (services: Services, run: IssueRun): Promise<Made> => {
   const open = await openAll(em, services, { requests: ready, now })
   const backdate = await services.settings.integer('issue.backdate-seconds')
   const limit = pLimit(signedAtOnce)
-  const settled = await Promise.allSettled(open.map(one => limit(() => signCertificate(one, backdate))))
+  const sign = async (one: ReadyRequest) => {
+    await nextStep()
+    return signCertificate(one, backdate)
+  }
+  const settled = await Promise.allSettled(open.map(one => limit(() => sign(one))))
   const issued = settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
   const failed = settled.flatMap((result, index) =>
     result.status === 'rejected' ? [outcomeOfFailure(open[index]?.request.id ?? '', result.reason)] : [],

@@ -1,5 +1,6 @@
 // The one transaction that makes issued certificates true (contract 4.2): certificate, ISSUED state, sealed key,
 // alias, grants, audit event and the end of the order's item, together or not at all.
+import { log } from '@temporalio/activity'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { strategyKey } from '../../domain/end-entity-rules.ts'
 import { creatorGrants } from '../../domain/creator-grants.ts'
@@ -14,11 +15,13 @@ import { insertTogether } from '../../storage/insert-rows.ts'
 import { certificateKeyUse } from '../../storage/key-uses.ts'
 import { takeLocks } from '../../storage/lock.ts'
 import { endItems, type ItemEnd } from '../../storage/order-items.ts'
+import { takeRaCertificates, type AskedRevocation, type NewRaCertificate } from '../../storage/ra-certificates.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
-import { isOrder } from '../../workflows/ids.ts'
+import { isOrder, revokeWorkflowId } from '../../workflows/ids.ts'
+import { revokeRun } from '../../workflows/starts.ts'
 import type { Seal } from '../../storage/seal.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import type { Services } from '../services.ts'
@@ -155,6 +158,14 @@ const storedOf = (one: Issued): Stored => ({
   keyHash: publicKeyHash(one.certificate.publicKeySpki),
 })
 
+/** Those that are RA certificates: no other certificate is issued for the end entity of a user. */
+const raCertificatesIn = (stored: readonly Stored[]): NewRaCertificate[] =>
+  stored.flatMap(({ request, certificateId }) => {
+    const { userId } = request.endEntity.fields
+    const revocationId = revokeWorkflowId(crypto.randomUUID())
+    return userId ? [{ userId, requestId: request.id, certificateId, by: request, revocationId }] : []
+  })
+
 const storeAll = async (em: EntityManager, services: Services, { runId, issued, failed: refused }: Results & Run) => {
   const now = services.clock()
   const { wanted, late } = await sortOut(em, issued, now)
@@ -164,17 +175,29 @@ const storeAll = async (em: EntityManager, services: Services, { runId, issued, 
   const failures = await freeFailed(em, runId, failed)
   await store(em, stored, { seal: services.seal, now, failures })
   await setLockedAliases(em, aliasesFor(stored), now)
+  const revocations = await takeRaCertificates(em, raCertificatesIn(stored), now)
   if (isOrder(runId)) await endItems(em, runId, endsOf(stored, failed))
   const mails = await queueIssuedMails(em, runId, { issued: stored, now })
   const done = stored.map(({ request, certificateId }) => ({ certRequestId: request.id, certificateId }))
-  return { outcomes: [...done, ...failed], mails }
+  return { outcomes: [...done, ...failed], mails, revocations }
+}
+
+/** What cannot be started now is started by the reconciler. */
+const startRevocations = async ({ runs }: Services, revocations: readonly AskedRevocation[]): Promise<void> => {
+  for (const asked of revocations)
+    await runs
+      .start(revokeRun(asked))
+      .catch((error: unknown) => log.warn('a revocation waits for the reconciler', { error }))
 }
 
 /** Stores what was issued and what failed, and answers one outcome a request. */
 export const storeIssued = async (services: Services, runId: string, results: Results): Promise<ItemOutcome[]> => {
   if (results.issued.length + results.failed.length === 0) return []
   const em = services.orm.em.fork()
-  const { outcomes, mails } = await em.transactional(fork => storeAll(fork, services, { runId, ...results }))
+  const { outcomes, mails, revocations } = await em.transactional(fork =>
+    storeAll(fork, services, { runId, ...results }),
+  )
   services.mailStarts.add(mails)
+  await startRevocations(services, revocations)
   return outcomes
 }

@@ -11,7 +11,8 @@ const meanings: Readonly<Record<string, string>> = {
   archived: 'Only archived resources instead of only others',
   casFirst: 'Root first and certificate last, instead of the other way round',
   dryRun: 'Judge the rows and store nothing',
-  entity: 'The kind of the resources that the ids are of',
+  enablePasswordLogin: 'Whether the user may log in by password; false sets the role disable_password_login',
+  entity: 'The kind of the resources',
   externalId: 'The external id of the end entity, unique within its realm',
   fingerprint: 'SHA-256 over the DER, 64 hexadecimal digits; case, colons and spaces do not count',
   id: 'The id of the resource',
@@ -21,10 +22,12 @@ const meanings: Readonly<Record<string, string>> = {
   orderId: 'The id of the order, as the answer to the order tells it',
   page: 'Index of the page, from 0',
   principalId: 'The id of a user or an API client',
+  revReason: 'Why it is revoked; CERTIFICATE_HOLD puts it on hold, REMOVE_FROM_CRL releases it',
   revocationReason: 'Why it is revoked; CERTIFICATE_HOLD puts it on hold, REMOVE_FROM_CRL releases it',
   settingsKey: 'The key of the setting',
   size: 'The most items on a page',
   sort: 'property,asc or property,desc; several are separate parameters, the first weighs most',
+  until: 'The latest date of archiving; a day stands for its end (UTC)',
   version: 'The version of what is removed, as it was last read',
 }
 

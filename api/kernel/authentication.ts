@@ -2,6 +2,7 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { Failure } from '../../domain/failure.ts'
 import type { TokenFacts } from '../../storage/principal.ts'
+import { KnownTokens } from './known-tokens.ts'
 
 const clockToleranceSeconds = 60
 const patienceMs = 5000
@@ -118,19 +119,36 @@ const refusalOf = (error: unknown): Failure => {
     : unavailable(error)
 }
 
+const verified = async (token: string, { issuer, algorithms }: TokenRules, keys: JWTVerifyGetKey) =>
+  jwtVerify(token, keys, {
+    issuer,
+    algorithms: [...algorithms],
+    clockTolerance: clockToleranceSeconds,
+    requiredClaims: ['exp'],
+  })
+
+/** The claims of a token: checked now, or a moment ago under the key that the issuer still has. */
+const claimsReader = (rules: TokenRules, given: JWTVerifyGetKey) => {
+  const keys = orUnavailable(given)
+  const known = new KnownTokens(clockToleranceSeconds)
+  return async (token: string): Promise<JWTPayload> => {
+    const before = await known.claimsOf(token, keys)
+    if (before) return before
+    const checked = await verified(token, rules, keys)
+    known.keep(token, checked)
+    return checked.payload
+  }
+}
+
 /** Makes the check of tokens under these rules. */
-export const authenticateWith =
-  (rules: TokenRules, keys: JWTVerifyGetKey = issuerKeys(rules)): Authenticate =>
-  async header => {
-    const { payload } = await jwtVerify(tokenIn(header), orUnavailable(keys), {
-      issuer: rules.issuer,
-      algorithms: [...rules.algorithms],
-      clockTolerance: clockToleranceSeconds,
-      requiredClaims: ['exp'],
-    }).catch((error: unknown) => {
+export const authenticateWith = (rules: TokenRules, keys: JWTVerifyGetKey = issuerKeys(rules)): Authenticate => {
+  const claimsIn = claimsReader(rules, keys)
+  return async header => {
+    const payload = await claimsIn(tokenIn(header)).catch((error: unknown) => {
       throw refusalOf(error)
     })
     if (!isForUs(payload, rules.audiences)) refuse('The token is for another audience.')
     if (!['Bearer', null].includes(text(payload['typ']))) refuse('The token is not an access token.')
     return factsOf(payload)
   }
+}

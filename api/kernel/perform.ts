@@ -70,15 +70,16 @@ const mustBeOfKind = ({ onlyFor }: Operation, { type }: KnownPrincipal): void =>
 
 const authorized = async (em: EntityManager, operation: Operation, input: Input) => {
   const { principal } = input
-  if (!principal) return { rows: await loadAll(em, operation.on, input), caller: undefined }
+  if (!principal) return { rows: (await loadAll(em, operation.on, input)).rows, caller: undefined }
   const declared = declaredBy(operation)
   if (asksGloballyOnly(operation)) {
     const caller = await Caller.load(em, principal, { declared })
     await demandGlobally(operation, caller, input)
-    return { rows: await loadAll(em, operation.on, input), caller }
+    return { rows: (await loadAll(em, operation.on, input)).rows, caller }
   }
-  const rows = await loadAll(em, operation.on, input)
-  const caller = await Caller.load(em, principal, { places: every(rows).map(placeOf), declared })
+  const readerId = principal.held ? undefined : principal.id
+  const { rows, held = principal.held } = await loadAll(em, operation.on, { ...input, readerId })
+  const caller = await Caller.load(em, { ...principal, held }, { places: every(rows).map(placeOf), declared })
   await demand(operation, caller, rows)
   mustBeOfKind(operation, principal)
   return { rows, caller }

@@ -33,6 +33,14 @@ export const optionally = <S extends z.ZodType, D>(schema: S, otherwise: D) =>
     )
     .meta(otherwise === null ? {} : { otherwise })
 
+/** A date, or a day, which stands for its end (UTC). */
+export const UntilParameter = z
+  .codec(z.union([z.iso.datetime({ offset: true }), z.iso.date()], { error: 'must be a date' }), z.date(), {
+    decode: text => new Date(text.includes('T') ? text : `${text}T23:59:59.999Z`),
+    encode: date => date.toISOString(),
+  })
+  .meta({ parameter: { type: 'string', format: 'date-time' } })
+
 const splitAtCommas = (value: string | string[]): string[] =>
   [value]
     .flat()

@@ -3,7 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { apiErrors, Failure, type ApiError } from '../../domain/failure.ts'
 import type { Place } from '../../domain/permissions.ts'
 import { findByIds } from '../../storage/by-ids.ts'
-import { findTogether } from '../../storage/entity-rows.ts'
+import { findTogether, type Named } from '../../storage/entity-rows.ts'
+import { findWithGrants, type HeldGrants } from '../../storage/grant.ts'
 
 /** A row as the kernel sees it. */
 export interface Row {
@@ -97,30 +98,41 @@ const missingRow = (code: ApiError, id: string): never => {
 
 type Loaded = Row | Row[] | undefined
 
+/** Rows by the names of their sources, and what the reader holds on them where that was asked for. */
+export interface AllLoaded {
+  readonly rows: Readonly<Record<string, Loaded>>
+  readonly held?: HeldGrants | undefined
+}
+
+/** With the grants of a reader; those on lists are read when the rows are there. */
+const findSingle = async (em: EntityManager, all: readonly Named[], readerId: string | undefined) =>
+  readerId === undefined ? { rows: await findTogether(em, all) } : findWithGrants(em, readerId, all)
+
 /**
  * Loads what sources name: rows, or undefined where nothing is named; the first unknown id is a 404. Single rows are read
- * by one statement.
+ * by one statement, with the grants of a reader on them where one is named and no list is among the sources.
  */
 export const loadAll = async (
   em: EntityManager,
   sources: Readonly<Record<string, Source>>,
-  input: SourceInput,
-): Promise<Readonly<Record<string, Loaded>>> => {
+  input: SourceInput & { readonly readerId?: string | undefined },
+): Promise<AllLoaded> => {
   const single = Object.values(sources).flatMap(source => {
     const id = namedIn(input, source)
     return id === undefined ? [] : [{ source, entity: source.entity, id }]
   })
-  const rows = await findTogether(em, single)
-  const found = new Map(single.map(({ source, id }, index) => [source, { id, row: rows[index] as Row | null }]))
-  const loaded: Record<string, Loaded> = {}
+  const hasList = Object.values(sources).some(source => Array.isArray(valueIn(input, source)))
+  const { held, ...read } = { held: undefined, ...(await findSingle(em, single, hasList ? undefined : input.readerId)) }
+  const found = new Map(single.map(({ source, id }, index) => [source, { id, row: read.rows[index] as Row | null }]))
+  const rows: Record<string, Loaded> = {}
   for (const [name, source] of Object.entries(sources)) {
     const list = valueIn(input, source)
     const { id = '', row } = found.get(source) ?? {}
-    loaded[name] = Array.isArray(list)
+    rows[name] = Array.isArray(list)
       ? await loadList(em, source, list)
       : row === null
         ? missingRow(source.missing, id)
         : row
   }
-  return loaded
+  return { rows, held }
 }

@@ -121,6 +121,11 @@ export class Temporal {
     await translated(() => this.#connection.withDeadline(Date.now() + startPatienceMs, send))
   }
 
+  /** Starts a workflow and answers whether it is new: false while a run has its id. */
+  async startNew(start: Start): Promise<boolean> {
+    return (await translated(() => this.#startAlone(start))) !== undefined
+  }
+
   /** Starts what the records ask for already: where that fails, the call has not failed, and the reconciler starts it. */
   async startSoon(start: Start): Promise<void> {
     await this.start(start).catch(() => undefined)

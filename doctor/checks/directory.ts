@@ -1,9 +1,10 @@
-// The identity provider's clients: whether the worker may write them, asked as it asks, without writing.
+// The identity provider's clients and users: whether the worker may write them, asked as it asks, without writing.
 import { failed, ok, skipped, type Check, type Finding } from '../check.ts'
 import type { DoctorConfig } from '../config.ts'
 
 const advice = 'Look at DIRECTORY_URL, DIRECTORY_REALM, DIRECTORY_CLIENT_ID and DIRECTORY_CLIENT_SECRET of the worker.'
-const roleAdvice = 'Give the service account of DIRECTORY_CLIENT_ID the role manage-clients of realm-management.'
+const needed = ['manage-clients', 'manage-users', 'view-realm']
+const roleAdvice = `Give the service account of DIRECTORY_CLIENT_ID the roles ${needed.join(', ')} of realm-management.`
 const patienceMs = 30_000
 
 const rolesIn = (token: string): readonly string[] => {
@@ -34,8 +35,10 @@ const look = async ({
     headers: { authorization: `Bearer ${token}` },
   })
   if (!list.ok) return failed(`${clientId} may not see the clients of realm ${realm} (${list.status})`, roleAdvice)
-  if (!rolesIn(token).includes('manage-clients')) return failed(`${clientId} may not write clients`, roleAdvice)
-  return ok(`${clientId} may write the clients of realm ${realm}`)
+  const held = rolesIn(token)
+  const lacking = needed.filter(role => !held.includes(role))
+  if (lacking.length > 0) return failed(`${clientId} lacks ${lacking.join(', ')}`, roleAdvice)
+  return ok(`${clientId} may write the clients and users of realm ${realm}`)
 }
 
 /** The check of the worker's access to the identity provider. */

@@ -1,5 +1,5 @@
-// The embedded OpenID Connect provider: the token path of contract 1.5 on the library oidc-provider, and the admin API of
-// its clients.
+// The embedded OpenID Connect provider: the token path of contract 1.5 on the library oidc-provider, the admin API of its
+// clients and users, and the page on which users set their passwords.
 import { generateKeyPair, randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -8,16 +8,20 @@ import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { createLocalJWKSet, exportJWK, type JWK } from 'jose'
 import type { Adapter, AdapterPayload, Configuration, Provider, ResourceServer } from 'oidc-provider'
-import { administer, managementRoles, type AdminApi } from './identity-admin.ts'
+import type { AdminApi } from './admin-call.ts'
+import { administer, managementRoles } from './identity-admin.ts'
 import { type IdentityStore, openIdentityStore } from './identity-store.ts'
 import { OidcProvider } from './oidc-library.ts'
 import { passwordGrant } from './password-grant.ts'
+import { answerPasswordPage, passwordMails, passwordPath } from './password-page.ts'
 
 /** Where the identity provider listens and what it keeps. */
 export interface IdentityProviderSettings {
   readonly port: number
   readonly databaseUrl: string
   readonly keyFile: string
+  /** The port of the mail server on this machine by which users are written to; without it none are. */
+  readonly smtpPort?: number
 }
 
 /** The running identity provider with its users and clients. */
@@ -81,10 +85,10 @@ const userClaims = async (store: IdentityStore, id: string) => {
   const user = await store.findUser(id)
   return {
     preferred_username: user?.username,
-    email: user?.email,
-    given_name: user?.firstName,
-    family_name: user?.lastName,
-    name: user && `${user.firstName} ${user.lastName}`,
+    email: user?.email ?? undefined,
+    given_name: user?.firstName ?? undefined,
+    family_name: user?.lastName ?? undefined,
+    name: user && [user.firstName, user.lastName].filter(Boolean).join(' '),
   }
 }
 
@@ -196,6 +200,7 @@ const mounted = (provider: Provider, api: AdminApi): Server => {
       return response.end(`The identity provider answers below ${realmPath}/\n`)
     }
     const below = url.slice(realmPath.length)
+    if (below.split('?')[0] === passwordPath) return void answerPasswordPage(api.store, request, response)
     void answer(Object.assign(request, { originalUrl: url, url: below }), response)
   })
 }
@@ -207,7 +212,8 @@ export const startIdentityProvider = async (settings: IdentityProviderSettings):
   const issuer = `${url}${realmPath}`
   const key = await signingKey(settings.keyFile)
   const keys = createLocalJWKSet({ keys: [publicPart(key)] })
-  const server = mounted(makeProvider(issuer, store, key), { store, issuer, keys })
+  const mailPasswordLink = passwordMails(store, { issuer, smtpPort: settings.smtpPort })
+  const server = mounted(makeProvider(issuer, store, key), { store, issuer, keys, mailPasswordLink })
   await listen(server, settings.port)
   return {
     issuer,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { KoaContextWithOIDC, Provider, ResourceServerInstance } from 'oidc-provider'
 import type { IdentityStore } from './identity-store.ts'
+import { noPasswordRole } from './identity-users.ts'
 import { oauthErrors as errors } from './oidc-library.ts'
 
 const openid = 'openid'
@@ -26,6 +27,9 @@ export const passwordGrant =
     }
     const user = await store.findUserByPassword(username, password)
     if (user === undefined) throw new errors.InvalidGrant('the user name or the password is wrong')
+    const roles = await store.rolesOf(user.id)
+    if (roles.some(({ name }) => name === noPasswordRole))
+      throw new errors.InvalidGrant('the user may not log in by password')
     const { scope, accessToken, idToken } = await tokensFor(provider, ctx, user.id)
     accessToken.resourceServer = resourceServer
     ctx.body = {

@@ -38,7 +38,7 @@ export const wiring = /^[^/]+\/main\.ts$/
 export const roomExceptions: readonly { readonly from: RegExp; readonly to: RegExp; readonly decision: string }[] = [
   {
     from: /^activities\//,
-    to: /^workflows\/(ids|starts)\.ts$/,
+    to: /^workflows\/(ids|([a-z-]+-)?starts)\.ts$/,
     decision: 'docs/decisions/0003-activities-know-workflow-ids.md',
   },
 ]
@@ -71,7 +71,7 @@ export const libraries: readonly {
   { library: /^kysely$/, in: [], files: /^storage\/statement\.ts$/ },
   { library: /^(pkijs|asn1js|pvutils)$/, in: ['pki'] },
   { library: /^(@noble\/|ipaddr\.js$)/, in: ['pki'] },
-  { library: /^nodemailer/, in: ['activities', 'doctor'] },
+  { library: /^nodemailer/, in: ['activities', 'doctor', 'embedded'] },
   { library: /^@temporalio\/workflow$/, in: ['workflows'] },
   { library: /^@temporalio\/(worker|activity)$/, in: ['worker', 'activities'] },
   { library: /^@keycloak\//, in: ['activities'] },
@@ -97,7 +97,7 @@ export const sqlExceptions: readonly { readonly files: RegExp; readonly reason: 
     reason: 'as administrator it makes the databases that storage opens',
   },
   {
-    files: /^embedded\/(servers\/)?identity-store\.ts$/,
+    files: /^embedded\/(servers\/)?identity-(store|users)\.ts$/,
     reason: 'the identity provider is a product of its own with its own database, as Keycloak is',
   },
 ]

@@ -22,12 +22,12 @@ const schema = defineEntity({
     validNotBefore: p.datetime(3),
     validNotAfter: p.datetime(3),
     publicKeyAlgorithm: p.enum(valuesOf(CryptoAlgorithm)).$type<CryptoAlgorithm>(),
-    issuerCaId: p.uuid().nullable().onCreate(none),
+    issuerCaId: p.uuid().nullable().onCreate(none).index(),
     root: p.boolean(),
     trusted: p.boolean(),
     certificateProviderId: () =>
       p.manyToOne(CertificateProvider).mapToPk().fieldName('certificate_provider_id').nullable().index(),
-    privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable(),
+    privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable().index(),
     /** The CA certificate, DER. */
     der: p.blob().$type<Buffer>(),
   },

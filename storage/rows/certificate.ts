@@ -78,6 +78,11 @@ const schema = defineEntity({
       name: 'certificate_search',
       expression: trigrams('certificate_search', 'certificate', "(serial_number || ' ' || fingerprint)"),
     },
+    {
+      name: 'certificate_private_key',
+      expression:
+        'create index certificate_private_key on certificate (private_key_id) where private_key_id is not null',
+    },
     { name: 'certificate_issuer_ca', properties: ['issuerCaId', 'archived'] },
     { name: 'certificate_issuer', properties: ['issuerKey', 'archived'] },
     { name: 'certificate_start', properties: ['archived', 'validNotBefore'] },

@@ -57,6 +57,10 @@ const schema = defineEntity({
   ],
   indexes: [
     { name: 'end_entity_realm', expression: newestFirst('end_entity_realm', 'end_entity', 'realm_id') },
+    {
+      name: 'end_entity_user',
+      expression: 'create index end_entity_user on end_entity (user_id) where user_id is not null',
+    },
     { name: 'end_entity_search', expression: trigrams('end_entity_search', 'end_entity', 'lower(alias)') },
     ...lookups.map(([name, column]) => ({
       name: `end_entity_${name}`,

@@ -16,7 +16,7 @@ const schema = defineEntity({
     policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').deleteRule('cascade').index(),
     certificateId: () => p.oneToOne(Certificate).mapToPk().fieldName('certificate_id').owner().deleteRule('cascade'),
     /** Not named by the certificate itself, whose key can be downloaded. */
-    privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id'),
+    privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').index(),
     createdDate: creationDate(),
     /** When another took its place; it decrypts for some time yet. */
     retiredDate: p.datetime(3).nullable().onCreate(none),

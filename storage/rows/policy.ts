@@ -18,7 +18,7 @@ const schema = defineEntity({
   properties: {
     ...audited,
     ...archivable,
-    realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id'),
+    realmId: () => p.manyToOne(Realm).mapToPk().fieldName('realm_id').index(),
     realmName: p
       .string()
       .formula(cols => `(select name from realm where id = ${cols['realmId']})`)

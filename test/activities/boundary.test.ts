@@ -78,6 +78,7 @@ test('an activity works for its own run alone', async () => {
 const id = randomUUID()
 const client = { apiClientId: id, providerId: 'bot-1' }
 const somebody = { id, type: 'USER', name: 'Eve' }
+const newUser = { userId: id, firstName: 'Eve', lastName: 'E', email: 'eve@example.org', passwordLogin: false }
 const inputs = {
   recordDecision: { certRequestId: id, action: 'APPROVE', principal: { id, type: 'USER', name: 'Eve' } },
   beginOrder: { orderId: `order-${id}` },
@@ -97,6 +98,7 @@ const inputs = {
   revokePart: { revocationId: `revoke/${id}`, from: 0, to: 1 },
   closeRevocation: { revocationId: `revoke/${id}` },
   publishRevocation: { revocationId: `revoke/${id}` },
+  purgePart: { purgeId: `purge/REALM/${id}` },
   issueCrl: { caId: id },
   makeSigner: { policyId: id },
   makeDirectoryClient: { ...client, name: 'bot', sealedSecret: 'AAAA' },
@@ -111,6 +113,17 @@ const inputs = {
   alignDirectoryClient: client,
   restoreDirectorySecret: { ...client, resetId: id, sealedSecret: 'AAAA' },
   removeDirectoryClient: client,
+  makeDirectoryUser: newUser,
+  mailNewUser: { userId: id, subject: id },
+  setDirectoryPasswordLogin: { userId: id, enabled: true },
+  recordNewUser: { ...newUser, subject: id, principal: somebody },
+  recordPasswordLogin: { userId: id, enabled: true, principal: somebody },
+  alignNewUser: newUser,
+  alignPasswordLogin: { userId: id, enabled: true },
+  mailPasswordLinks: { listId: id, userIds: [id] },
+  askDirectory: { kind: 'USER' },
+  importPage: { kind: 'USER', first: 0, principal: somebody },
+  disableGone: { kind: 'API_CLIENT', after: null, principal: somebody },
 }
 
 test.each(Object.entries(inputs))('%s refuses an input that was made for another run', async (name, input) => {

@@ -42,6 +42,7 @@ export const openFixture = async (own: Partial<Services> = {}) => {
       started.push(run)
       return true
     },
+    end: async () => {},
   }
   const services: Services = {
     orm,

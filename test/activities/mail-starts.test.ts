@@ -110,7 +110,7 @@ test('groups whose worker died before it started a run are started by the reconc
 test('what is on its way to a run is not sent by another one as well', async () => {
   await serve()
   const [first = '', second = ''] = await queueMany(2, longAgo())
-  const lost = startsOf({ start: () => Promise.reject(new Error('Temporal is away')) })
+  const lost = startsOf({ start: () => Promise.reject(new Error('Temporal is away')), end: async () => {} })
   lost.add(told([first, second]))
   await lost.end()
   expect(warnings).toEqual(['a run of mails was not started'])

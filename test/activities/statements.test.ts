@@ -9,7 +9,7 @@ import { statementCounter } from '../support/statements.ts'
 import { makeScene, newOrder, newRequest, openFixture, run, type Fixture, type Scene } from './fixture.ts'
 
 /** With begin and commit. */
-const most = 10
+const most = 9
 
 let fixture: Fixture
 let activities: Fixture['activities']

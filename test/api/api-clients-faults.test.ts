@@ -1,39 +1,34 @@
 // API clients when the identity provider, the database or the worker fails: nothing is left behind at either side.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { openDirectory } from '../../activities/directory/keycloak.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import { User } from '../../storage/rows/user.ts'
 import { apiClientWorkflowId } from '../../workflows/ids.ts'
-import { startFaultyProxy, type Fault } from '../support/faulty-proxy.ts'
+import { startFaultyDirectory, type FaultyDirectory } from '../support/faulty-directory.ts'
+import type { Fault } from '../support/faulty-proxy.ts'
 import { factsOf, refusalOf, until } from '../support/issuing.ts'
-import { clientsPath as path, isAccepted, makeMachine, openDirectoryStore } from '../support/machines.ts'
-import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
-import { DIRECTORY_CLIENT, directorySettings, stack } from '../support/stack.ts'
+import { clientsPath as path, isAccepted, makeMachine } from '../support/machines.ts'
+import { makeScene, type Scene } from '../support/service.ts'
+import { DIRECTORY_CLIENT } from '../support/stack.ts'
 import { historyToText } from '../workflows/history-json.ts'
 import { payloadsIn, textOf } from '../workflows/payloads.ts'
 
-let service: Service
+let faulty: FaultyDirectory
+let service: FaultyDirectory['service']
+let proxy: FaultyDirectory['proxy']
+let store: FaultyDirectory['store']
 let scene: Scene
-let admin: Awaited<ReturnType<Service['user']>>
-let proxy: Awaited<ReturnType<typeof startFaultyProxy>>
-let store: Awaited<ReturnType<typeof openDirectoryStore>>
+let admin: Awaited<ReturnType<typeof service.user>>
 
 beforeAll(async () => {
-  proxy = await startFaultyProxy(new URL(stack.directoryUrl()).origin)
-  const url = `${proxy.url}${new URL(stack.directoryUrl()).pathname}`
-  service = await startService({ services: { directory: openDirectory({ ...directorySettings(), url }) } })
-  store = await openDirectoryStore()
+  faulty = await startFaultyDirectory()
+  ;({ service, proxy, store } = faulty)
   scene = await makeScene(service)
 }, 120_000)
 // A token lives for five minutes.
 beforeEach(async () => void (admin = await service.user({ GLOBAL: ['ADMIN'] })))
 afterEach(() => proxy.set('PASSES'))
-afterAll(async () => {
-  await proxy.stop()
-  await store.close()
-  await service.stop()
-})
+afterAll(() => faulty.stop())
 
 const newBody = (more: object = {}) => ({ name: `Robot ${randomUUID()}`, realmIds: [scene.realmId], ...more })
 const knownAs = async (name: string) => (await store.listClients(0, 10_000)).filter(client => client.name === name)

@@ -7,14 +7,8 @@ import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { Policy } from '../../storage/rows/policy.ts'
 import { Realm } from '../../storage/rows/realm.ts'
 import { factsOf, refusalOf, statusesOf } from '../support/issuing.ts'
-import {
-  asMachine,
-  clientsPath as path,
-  isAccepted,
-  makeMachine,
-  openDirectoryStore,
-  realToken,
-} from '../support/machines.ts'
+import { openIdentities, type Identities } from '../support/identities.ts'
+import { asMachine, clientsPath as path, isAccepted, makeMachine, realToken } from '../support/machines.ts'
 import { makePolicy, makeRealm } from '../support/records.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
@@ -25,11 +19,11 @@ let scene: Scene
 let admin: User
 /** Holds what it takes, and no more. */
 let manager: User
-let store: Awaited<ReturnType<typeof openDirectoryStore>>
+let store: Identities
 
 beforeAll(async () => {
   service = await startService()
-  store = await openDirectoryStore()
+  store = await openIdentities()
   scene = await makeScene(service)
   admin = await service.user({ GLOBAL: ['ADMIN'] })
   manager = await service.user({

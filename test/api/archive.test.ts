@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { OrderItem } from '../../storage/rows/certificate-order.ts'
-import { factsOf, issueFor, issueNew, refusalOf, until, type Issued } from '../support/issuing.ts'
+import { factsOf, issueFor, issueNew, refusalOf, until } from '../support/issuing.ts'
+import { newTree as makeTree, paths } from '../support/purging.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
@@ -30,40 +31,18 @@ const must = async (reply: ReturnType<typeof call>): Promise<void> =>
 const archived = (entity: string, id: string) => must(call(entity, id))
 const broughtBack = (entity: string, id: string) => must(undo(entity, id))
 
-const paths: Readonly<Record<string, string>> = {
-  REALM: 'realms',
-  POLICY: 'policies',
-  END_ENTITY: 'end-entities',
-  CERT_REQUEST: 'cert-requests',
-  CERTIFICATE: 'certificates',
-  CERTIFICATE_PROVIDER: 'certificate-providers',
-  MAILING_LIST: 'mailing-lists',
-}
 const read = async (entity: string, id: string) => (await admin.get(`/api/v1/${paths[entity]}/${id}`)).body
 const isArchived = async (entity: string, id: string): Promise<boolean> => (await read(entity, id)).archiveInfo.archived
 
-const expire = ({ id }: Pick<Issued, 'id'>) =>
-  service.em().execute(`update certificate set valid_not_after = now() - interval '1 hour' where id = ?`, [id])
-
 /** A realm with all kinds of resources below it, and what of them is archived. */
 const newTree = async () => {
-  const scene = await makeScene(service)
-  const certificate = await issueFor(scene)
-  await expire(certificate)
-  const waiting = await scene.newRequest({ endEntityId: certificate.endEntityId })
-  const ids = {
-    REALM: scene.realmId,
-    POLICY: scene.policyId,
-    END_ENTITY: certificate.endEntityId,
-    CERT_REQUEST: waiting,
-    CERTIFICATE: certificate.id,
-  }
+  const tree = await makeTree(service)
   const gone = async (): Promise<string[]> => {
     const kinds: string[] = []
-    for (const [kind, id] of Object.entries(ids)) if (await isArchived(kind, id)) kinds.push(kind)
+    for (const [kind, id] of Object.entries(tree.ids)) if (await isArchived(kind, id)) kinds.push(kind)
     return kinds
   }
-  return { scene, certificate, ids, gone }
+  return { ...tree, gone }
 }
 
 describe('what goes along, and comes back', () => {

@@ -1,10 +1,11 @@
-// The audit events of signers and of API clients (contract 11.1), as audit-kinds.test.ts tries the others.
+// The audit events of signers, of API clients and of users (contract 11.1), as audit-kinds.test.ts tries the others.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { Workbench } from '../pki/openssl.ts'
 import { giveGrants } from '../support/api.ts'
 import { auditRecording, machineKinds, must, type Expected } from '../support/audit-recording.ts'
 import { clientsPath, makeMachine } from '../support/machines.ts'
+import { makePerson, usersPath } from '../support/people.ts'
 import { decrypt, enveloped, makeScepScene, replyAttributes, signScep, type ScepScene } from '../support/scep.ts'
 import { startService, type Service } from '../support/service.ts'
 
@@ -77,6 +78,23 @@ test('the secret of an API client is reset', async () => {
     await must(scene.owner.post(`${clientsPath}/${made.id}/reset-secret`))
     const what = new RegExp(`^Secret of API client ${made.name} reset$`)
     return [{ type: 'SECRET_RESET', objectId: made.id, realmId: null, what }]
+  })
+})
+
+test('login by password is forbidden to a user, and allowed', async () => {
+  await giveGrants(service.em(), scene.owner.id, { GLOBAL: ['USERS_CREATE', 'USERS_UPDATE'] })
+  const { id, email } = await makePerson(scene.owner)
+  const change = (enabled: boolean) =>
+    must(scene.owner.post(`${usersPath}/${id}/update-password-login?enablePasswordLogin=${enabled}`))
+  await recording(async () => {
+    await change(true)
+    const what = new RegExp(`^Password login of ${email} allowed$`)
+    return [{ type: 'PASSWORD_LOGIN_CHANGED', objectId: id, realmId: null, what }]
+  })
+  await recording(async () => {
+    await change(false)
+    const what = new RegExp(`^Password login of ${email} forbidden$`)
+    return [{ type: 'PASSWORD_LOGIN_CHANGED', objectId: id, realmId: null, what }]
   })
 })
 

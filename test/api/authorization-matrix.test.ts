@@ -15,7 +15,12 @@ import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { User } from '../../storage/rows/user.ts'
 import type { ApiCaller, GrantsByScope, Reply } from '../support/api.ts'
 import { matrix, type Need, type Row } from '../support/authorization-matrix.ts'
-import { givePassword, startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
+import {
+  givePassword,
+  giveRaCertificate,
+  startExampleInstallation,
+  type ExampleInstallation,
+} from '../support/example-installation.ts'
 import { makeCertificate, makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 
 type On = Scope | 'GLOBAL'
@@ -90,6 +95,7 @@ const prepare = async ({ state }: Row): Promise<void> => {
   const waits = { certRequestStatus: 'PENDING_APPROVAL', requiresManualApproval: true } as const
   if (state === 'WAITS_FOR_APPROVAL') await em.nativeUpdate(CertRequest, exampleIds.CertRequest, waits)
   const soon = { validNotAfter: new Date(Date.now() + 86_400_000) }
+  if (state === 'HAS_RA_CERTIFICATE') await giveRaCertificate(installation)
   if (state === 'HAS_PASSWORD') await givePassword(installation)
   if (state === 'EXPIRES_SOON') await em.nativeUpdate(Certificate, exampleIds.Certificate, soon)
 }

@@ -4,20 +4,33 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { operations } from '../../api/app.ts'
-import { exampleCertificatePem, exampleChallengeSecret, exampleIds, exampleToken } from '../../api/kernel/examples.ts'
+import {
+  exampleCertificate,
+  exampleCertificatePem,
+  exampleChallengeSecret,
+  exampleIds,
+  exampleToken,
+} from '../../api/kernel/examples.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
 import { ScepChallenge } from '../../storage/rows/scep-challenge.ts'
+import { User } from '../../storage/rows/user.ts'
 import { VerificationToken } from '../../storage/rows/verification-token.ts'
 import { hashOfChallenge } from '../../storage/scep-challenges.ts'
 import { hashOfToken } from '../../storage/verification-tokens.ts'
 import type { ApiCaller } from '../support/api.ts'
-import { givePassword, startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
+import {
+  givePassword,
+  giveRaCertificate,
+  startExampleInstallation,
+  type ExampleInstallation,
+} from '../support/example-installation.ts'
 import { enableScep } from '../support/example-signer.ts'
 import { setSetting } from '../support/issuing.ts'
 import { serviceUrlOf } from '../support/database.ts'
 import { isRecording, keepAnswers, shownOf, stableOf } from '../support/recorded-examples.ts'
 import { beyond, keepStatements, statementCounter, statementsOf } from '../support/statements.ts'
-import { stack } from '../support/stack.ts'
+import { forgetAddress, stack } from '../support/stack.ts'
 
 type Json = Record<string, unknown>
 interface Parameter {
@@ -112,20 +125,41 @@ const makeChallenge = async (): Promise<void> => {
   })
   await em.flush()
 }
+/** The example mailing list is archived. */
+const archiveMailingList = () =>
+  installation.admin.patch(`/api/v1/admin/${exampleIds.MailingList}/archive?entity=MAILING_LIST&archive=true`)
 const takePartInScep = () => enableScep(installation)
+
+const makeRaCertificate = () => giveRaCertificate(installation)
+const withRaCertificate =
+  `downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
+  retrieveRaCertificateP12 revokeRaCertificate`.split(/\s+/)
+
+/** The certificate that was issued elsewhere is the RA certificate of the example user. */
+const importRaCertificate = async (): Promise<void> => {
+  await importCertificate()
+  const { id } = await installation.service
+    .em()
+    .findOneOrFail(Certificate, { fingerprint: exampleCertificate.fingerprint })
+  await installation.service.em().nativeUpdate(User, exampleIds.User, { raCertificateId: id })
+}
 
 /** What must have happened before a call makes sense. */
 const before: Readonly<Record<string, () => Promise<unknown>>> = {
+  ...Object.fromEntries(withRaCertificate.map(name => [name, makeRaCertificate])),
   checkEmailConnection: switchMailOn,
   emailCertificate: switchMailOn,
   approveCertRequest: awaitApproval,
   declineCertRequest: awaitApproval,
   authorizeWithEEidAndPassword: makeChallenge,
+  deleteArchivedEntities: archiveMailingList,
   deleteEndEntityPassword: makePassword,
   decryptData: takePartInScep,
   getScepConfiguration: takePartInScep,
   signDataScep: takePartInScep,
   findEeByCertBytes: importCertificate,
+  findUserByRaCertificate: importRaCertificate,
+  registerUser: () => forgetAddress('grace@example.org'),
   getCertificateByFingerprint: importCertificate,
   getCertificateByIssuerDnBinAndSerialNumber: importCertificate,
   getEndEntityPasswordByEndEntityIdAndPolicyId: makePassword,

@@ -61,7 +61,9 @@ describe('every parameter', () => {
     const disguised = every.filter(({ schema }) => JSON.stringify(schema).match(/"(true|false)"|\\\\d/))
     expect(disguised).toEqual([])
     const names = (type: string) => new Set(every.filter(({ schema }) => schema.type === type).map(({ name }) => name))
-    expect(names('boolean')).toEqual(new Set(['archive', 'omitArtifacts', 'casFirst', 'dryRun', 'archived']))
+    expect(names('boolean')).toEqual(
+      new Set(['archive', 'omitArtifacts', 'casFirst', 'dryRun', 'archived', 'enablePasswordLogin']),
+    )
     expect(names('integer')).toEqual(new Set(['page', 'size', 'version']))
     expect(names('array')).toEqual(new Set(['ids', 'sort']))
   })

@@ -2,11 +2,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { UniqueConstraintViolationException, type MikroORM } from '@mikro-orm/postgresql'
 import { findTogether } from '../../storage/entity-rows.ts'
+import { findWithGrants, grant, loadGrants } from '../../storage/grant.ts'
 import { openStorage } from '../../storage/orm.ts'
+import { Policy } from '../../storage/rows/policy.ts'
 import { Realm } from '../../storage/rows/realm.ts'
 import { statement, Statements } from '../../storage/statement.ts'
 import { storeNew } from '../../storage/store-new.ts'
 import { freshDatabase } from '../support/database.ts'
+import { makePolicy } from '../support/records.ts'
 
 let orm: MikroORM
 beforeAll(async () => {
@@ -70,6 +73,45 @@ test('rows that are read together are managed: a change of one is flushed with i
   Object.assign(found as Realm, { name: 'After' })
   await em.flush()
   expect(await orm.em.fork().findOneOrFail(Realm, id)).toMatchObject({ name: 'After', version: 2 })
+})
+
+test('reading changes nothing: a flush after it finds nothing to write', async () => {
+  const { id } = await newRealm('Unchanged')
+  const em = orm.em.fork()
+  await findTogether(em, [{ entity: Realm, id }])
+  em.getUnitOfWork().computeChangeSets()
+  expect(em.getUnitOfWork().getChangeSets()).toEqual([])
+})
+
+test('rows are read with what somebody holds on them, on their realm and globally, and with nothing of others', async () => {
+  const em = orm.em.fork()
+  const realm = await newRealm('With grants')
+  const policy = await makePolicy(em, await em.findOneOrFail(Realm, realm.id))
+  const [reader, other] = [crypto.randomUUID(), crypto.randomUUID()]
+  const on = (scope: 'REALM' | 'POLICY' | 'GLOBAL', resourceId: string, permission: string) => ({
+    scope,
+    resourceIds: [resourceId],
+    permissions: [permission],
+  })
+  await grant(em, reader, on('GLOBAL', reader, 'USERS_READ'))
+  await grant(em, reader, on('REALM', realm.id, 'READ'))
+  await grant(em, reader, on('POLICY', policy.id, 'UPDATE'))
+  await grant(em, other, on('POLICY', policy.id, 'DELETE'))
+  const { rows, held } = await findWithGrants(orm.em.fork(), reader, [{ entity: Policy, id: policy.id }])
+  expect(rows).toMatchObject([{ id: policy.id, name: policy.name }])
+  const apart = await loadGrants(orm.em.fork(), reader, [{ REALM: realm.id, POLICY: policy.id }])
+  const told = (grants: typeof apart | undefined) =>
+    grants && [[...grants.global], [...grants.on('REALM', realm.id)], [...grants.on('POLICY', policy.id)]]
+  expect(told(held)).toEqual([['USERS_READ'], ['READ'], ['UPDATE']])
+  expect(told(held)).toEqual(told(apart))
+})
+
+test('where a row is not there, the grants are read all the same', async () => {
+  const reader = crypto.randomUUID()
+  await grant(orm.em.fork(), reader, { scope: 'GLOBAL', resourceIds: [reader], permissions: ['ADMIN'] })
+  const unknown = { entity: Policy, id: crypto.randomUUID() }
+  const { rows, held } = await findWithGrants(orm.em.fork(), reader, [unknown])
+  expect([rows, [...(held?.global ?? [])]]).toEqual([[null], ['ADMIN']])
 })
 
 test('no more statements are kept than were allowed', () => {

@@ -1,10 +1,10 @@
 // The worker is killed when the identity provider has made an API client and the records have not.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { IdentityStore } from '../../embedded/servers/identity-store.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import { until } from '../support/issuing.ts'
-import { clientsPath, isAccepted, openDirectoryStore } from '../support/machines.ts'
+import { openIdentities, type Identities } from '../support/identities.ts'
+import { clientsPath, isAccepted } from '../support/machines.ts'
 import { startProcesses, type Processes } from '../support/processes.ts'
 import { makeScene } from './scene.ts'
 
@@ -12,11 +12,11 @@ const lock = 7_234_999
 const name = `Crash ${crypto.randomUUID()}`
 
 let service: Processes
-let store: IdentityStore
+let store: Identities
 
 beforeAll(async () => {
   service = await startProcesses()
-  store = await openDirectoryStore()
+  store = await openIdentities()
 }, 120_000)
 afterAll(async () => {
   await store.close()

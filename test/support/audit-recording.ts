@@ -102,6 +102,7 @@ export const passwordKinds = [
 /** The kinds that test/api/audit-kinds-machines.test.ts tries. */
 export const machineKinds = [
   'SECRET_RESET',
+  'PASSWORD_LOGIN_CHANGED',
   'DATA_SIGNED',
   'DATA_DECRYPTED',
   'SIGNER_RENEWED',

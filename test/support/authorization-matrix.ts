@@ -33,7 +33,7 @@ export interface Row {
   readonly query?: Readonly<Record<string, string>>
   readonly issued?: 'FINGERPRINT' | 'ISSUER_AND_SERIAL' | 'BYTES'
   /** What must be the case before. */
-  readonly state?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON' | 'HAS_PASSWORD'
+  readonly state?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON' | 'HAS_PASSWORD' | 'HAS_RA_CERTIFICATE'
   /** The request is that of the example certificate. */
   readonly ofCertificate?: true
   /** What is answered to who holds nothing in the realm: as if there were none (contract 1.6). */
@@ -131,6 +131,9 @@ const administration: readonly Row[] = [
   withToken('getAuthenticatedPrincipal'),
   withToken('createPkcs10Request'),
   withToken('parsePkcs10'),
+  needing(admin)('deleteArchived'),
+  // Nothing of the example is archived.
+  needing(admin)('deleteArchivedEntities', { status: 409 }),
   needing(admin)('archiveSingleEntity'),
   needing(admin)('archiveEntitiesBatch'),
   archiving({ REALM: ['UPDATE', 'DELETE'] }, 'REALM', active),
@@ -186,6 +189,43 @@ const machines: readonly Row[] = [
   needing({ GLOBAL: ['APICLIENTS_UPDATE'], self: 'client' })('resetApiClientSecret'),
   // Its version is another one, so that it stays and can call.
   needing(global('APICLIENTS_DELETE'))('deleteApiClient', { query: { version: '9' }, status: 409 }),
+]
+
+const createUnder = policy('CERTS_CREATE')
+const hasOne = { state: 'HAS_RA_CERTIFICATE' } as const
+const readUser: Need = { GLOBAL: ['USERS_READ'], self: 'jane' }
+const updateOrSelf: Need = { GLOBAL: ['USERS_UPDATE'], self: 'jane' }
+
+const certificatesOfUsers: readonly Row[] = [
+  needing(updateOrSelf)('createRaCertificateForSingleUser'),
+  needing(global('USERS_UPDATE'), createUnder)('createRaCertificateForSingleUser', {
+    body: { policyId, validFor: 'ONE_YEAR', keyPairMode: 'SERVER_GEN', keyGenParamsDto: { cryptoAlgorithm: 'EC' } },
+    status: 422,
+  }),
+  needing(global('USERS_UPDATE'))('createBatchRaCertificateForUsers'),
+  needing(readUser)('getUserRaCertificate', hasOne),
+  needing(readUser)('downloadUserRaCertificate', hasOne),
+  needing(readUser)('downloadUserRaCertificateChain', hasOne),
+  needing(readUser)('downloadRaCertCrl', hasOne),
+  needing({ self: 'jane', creatorOf: 'Certificate' })('retrieveRaCertificateP12', hasOne),
+  needing(updateOrSelf)('revokeRaCertificate', hasOne),
+]
+
+const people: readonly Row[] = [
+  // The address is taken, so that nobody is made at the identity provider, which others use as well.
+  needing(global('USERS_CREATE'))('registerUser', {
+    body: { firstName: 'Jane', lastName: 'Doe', email: 'jane@example.org' },
+    status: 409,
+  }),
+  needing({ GLOBAL: ['USERS_READ'], self: 'jane' })('getUser'),
+  needing(global('USERS_READ'))('searchUsers'),
+  // Nobody's yet.
+  needing(global('USERS_READ'))('findUserByRaCertificate', { status: 404 }),
+  needing(global('USERS_UPDATE'))('setUserCertificateDetails'),
+  needing(global('USERS_UPDATE'))('editPasswordLoginRoleToUser'),
+  needing(global('USERS_UPDATE'))('sendUpdatePasswordEmailBatch'),
+  needing(admin)('importProviderUsers'),
+  needing(admin)('importProviderClients'),
 ]
 
 const realmsAndPolicies: readonly Row[] = [
@@ -244,7 +284,6 @@ const passwords: readonly Row[] = [
   needing(updateEndEntity, readPolicy)('createScepChallenge'),
 ]
 
-const createUnder = policy('CERTS_CREATE')
 const approving: Need = { CERT_REQUEST: ['APPROVE'], POLICY: ['CERTREQS_APPROVE'] }
 const waits = { state: 'WAITS_FOR_APPROVAL' } as const
 
@@ -321,6 +360,8 @@ export const matrix: readonly Row[] = [
   ...administration,
   ...granting,
   ...machines,
+  ...people,
+  ...certificatesOfUsers,
   ...realmsAndPolicies,
   ...subjects,
   ...passwords,

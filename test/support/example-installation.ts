@@ -6,13 +6,14 @@ import { CertificateOrder } from '../../storage/rows/certificate-order.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { Revocation } from '../../storage/rows/revocation.ts'
 import { User } from '../../storage/rows/user.ts'
 import { giveGrants, type ApiCaller, type Reply } from './api.ts'
 import { until } from './issuing.ts'
 import { resealing } from './resealing.ts'
 import { startService, type Service, type ServiceOptions } from './service.ts'
-import { createClient } from './stack.ts'
+import { createClient, knowUser } from './stack.ts'
 
 /** Runs statements without the checks of foreign keys: ids change and rows come back in any order. */
 const withoutForeignKeys = (statements: string): string =>
@@ -105,9 +106,9 @@ const makePrincipals = async ({ service, know }: Builder) => {
   const jane = await service.user()
   const names = { firstName: 'Jane', lastName: 'Doe', email: 'jane@example.org' }
   await service.em().nativeUpdate(User, { id: jane.id }, names)
+  await knowUser({ id: jane.subject, ...names })
   await know(jane.id, 'User')
   const client = await service.apiClient({ GLOBAL: ['ADMIN'] })
-  await createClient({ clientId: client.clientId })
   const duties = { name: 'deploy-bot', realmIds: [exampleIds.Realm], defaultPolicyId: exampleIds.Policy }
   await service.em().nativeUpdate(ApiClient, { id: client.id }, duties)
   await know(client.id, 'ApiClient')
@@ -149,6 +150,29 @@ export const givePassword = async ({ admin }: Pick<Builder, 'admin'>): Promise<v
   if (![201, 409].includes(status)) throw new Error(`The password could not be made: ${status}`)
 }
 
+/** Makes the example certificate the RA certificate of the example user. */
+export const giveRaCertificate = async ({ service }: Pick<Builder, 'service'>): Promise<void> => {
+  const em = service.em()
+  await em.nativeUpdate(User, { id: exampleIds.User }, { raCertificateId: exampleIds.Certificate })
+  await em.nativeUpdate(EndEntity, { id: exampleIds.EndEntity }, { userId: exampleIds.User })
+}
+
+/** As the service, but the identity provider knows the principals: an import of them leaves them as they are. */
+const knownService = (service: Service): Service => ({
+  ...service,
+  user: async grants => {
+    const user = await service.user(grants)
+    const names = { firstName: 'Test', lastName: 'User', email: `${user.subject}@example.com` }
+    await knowUser({ id: user.subject, ...names })
+    return user
+  },
+  apiClient: async grants => {
+    const client = await service.apiClient(grants)
+    await createClient({ clientId: client.clientId })
+    return client
+  },
+})
+
 const build = async (service: Service) => {
   const admin = await service.user({ GLOBAL: ['ADMIN'] })
   const know = async (id: string, name: keyof typeof exampleIds): Promise<void> => {
@@ -174,7 +198,7 @@ const build = async (service: Service) => {
  * API is to work with otherwise.
  */
 export const startExampleInstallation = async (deps: ServiceOptions['deps'] = {}) => {
-  const service = await startService({ ownStorage: true, deps })
+  const service = knownService(await startService({ ownStorage: true, deps }))
   try {
     return await build(service)
   } catch (error) {

@@ -1,5 +1,5 @@
 // Starts the servers that one test run shares, before the first test.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startIdentityProvider } from '../../embedded/servers/identity-provider.ts'
@@ -10,6 +10,8 @@ import { stopRemaining } from '../../embedded/processes/process.ts'
 import { temporalCli } from '../../embedded/setup-record.ts'
 import { prepareTemporal, startTemporal } from '../../embedded/servers/temporal.ts'
 import { bundleWorkflows } from '../../worker/worker.ts'
+import { openIdentities } from './identities.ts'
+import { realmSecrets, startKeycloak } from './keycloak.ts'
 import { DIRECTORY_CLIENT, LOGIN_CLIENT, keepTeardown } from './stack.ts'
 
 const timed = async <T>(stage: string, work: () => Promise<T>): Promise<T> => {
@@ -17,6 +19,13 @@ const timed = async <T>(stage: string, work: () => Promise<T>): Promise<T> => {
   const result = await work()
   process.stdout.write(`${stage}: ${((performance.now() - started) / 1000).toFixed(1)} s\n`)
   return result
+}
+
+/** The memory of a process that its script has begun, in MiB. */
+const residentMiB = (script: number): string => {
+  const child = readFileSync(`/proc/${script}/task/${script}/children`, 'utf8').trim().split(' ')[0] || script
+  const [, kib = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child}/status`, 'utf8')) ?? []
+  return (Number(kib) / 1024).toFixed(0)
 }
 
 const makeFolder = () => {
@@ -55,11 +64,42 @@ const workflowBundle = async (folder: string) => {
   return file
 }
 
-const identityProvider = async (folder: string, databaseUrl: string) => {
+/** What the identity provider works with. */
+interface Parts {
+  readonly databaseUrl: string
+  readonly smtpPort: number
+}
+
+const embeddedProvider = async (folder: string, { databaseUrl, smtpPort }: Parts) => {
   const keyFile = join(folder, 'identity-provider-key.json')
-  const provider = await startIdentityProvider({ port: await freePort(), databaseUrl, keyFile })
-  await provider.store.upsertClient(LOGIN_CLIENT)
-  await provider.store.upsertClient({ ...DIRECTORY_CLIENT, managesClients: true })
+  const provider = await startIdentityProvider({ port: await freePort(), databaseUrl, keyFile, smtpPort })
+  process.env['TEST_IDENTITY_DATABASE_URL'] = databaseUrl
+  return provider
+}
+
+/** A real Keycloak when `npm run test:keycloak` asks for one. */
+const wantsKeycloak = process.env['TEST_WITH_KEYCLOAK'] === 'true'
+
+const keycloak = async (folder: string, { smtpPort }: Parts) => {
+  const provider = await startKeycloak(folder, { port: await freePort(), smtpPort })
+  // The tests of the directory ask it as the worker does where docker compose has started everything.
+  Object.assign(process.env, {
+    KEYCLOAK_URL: provider.url,
+    KEYCLOAK_REALM: 'certwright',
+    KEYCLOAK_CLIENT_ID: 'certwright-directory',
+    KEYCLOAK_CLIENT_SECRET: realmSecrets.DIRECTORY_CLIENT_SECRET,
+  })
+  process.stdout.write(`Keycloak: ${residentMiB(provider.pid)} MiB\n`)
+  return provider
+}
+
+const identityProvider = async (folder: string, parts: Parts) => {
+  const provider = wantsKeycloak ? await keycloak(folder, parts) : await embeddedProvider(folder, parts)
+  process.env['TEST_DIRECTORY_URL'] = provider.url
+  const identities = await openIdentities()
+  await identities.upsertClient(LOGIN_CLIENT)
+  await identities.upsertClient({ ...DIRECTORY_CLIENT, managesClients: true })
+  await identities.close()
   return provider
 }
 
@@ -70,16 +110,15 @@ const start = async (folder: string) => {
     timed('mail catcher', async () => startMailCatcher({ smtpPort: await freePort(), inboxPort: await freePort() })),
     timed('workflow bundle', () => workflowBundle(folder)),
   ])
-  const identityUrl = database.url('identity')
-  const provider = await timed('identity provider', () => identityProvider(folder, identityUrl))
+  const provider = await timed('identity provider', () =>
+    identityProvider(folder, { databaseUrl: database.url('identity'), smtpPort: mail.smtpPort }),
+  )
   Object.assign(process.env, {
     TEST_DATABASE_ADMIN_URL: database.url('postgres'),
-    TEST_IDENTITY_DATABASE_URL: identityUrl,
     TEST_TEMPORAL_ADDRESS: address,
     TEST_TEMPORAL_CLI: program,
     TEST_OIDC_ISSUER: provider.issuer,
     TEST_TOKEN_URL: provider.tokenUrl,
-    TEST_DIRECTORY_URL: provider.url,
     TEST_MAIL_URL: mail.inboxUrl,
     TEST_SMTP_PORT: String(mail.smtpPort),
     TEST_WORKFLOW_BUNDLE: bundle,

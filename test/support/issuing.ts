@@ -99,21 +99,21 @@ export const expectVerified = async (bench: Workbench, chainPem: string): Promis
 export const keyIn = async (bench: Workbench, certificatePem: string): Promise<string> =>
   (await openssl('x509', '-in', await bench.file(certificatePem), '-noout', '-pubkey')).output.toString()
 
-const contentOf = (zip: Buffer, entry: number): string => {
+const contentOf = (zip: Buffer, entry: number): Buffer => {
   const [method, crc, size] = [zip.readUInt16LE(entry + 10), zip.readUInt32LE(entry + 16), zip.readUInt32LE(entry + 20)]
   const header = zip.readUInt32LE(entry + 42)
   const start = header + 30 + zip.readUInt16LE(header + 26) + zip.readUInt16LE(header + 28)
   const packed = zip.subarray(start, start + size)
   const content = method === 8 ? inflateRawSync(packed) : packed
   expect(crc32(content)).toBe(crc)
-  return content.toString()
+  return content
 }
 
 /** The files of a zip (Base64) by their names, read through its central directory. */
-export const unzip = (zippedBytes: string): Map<string, string> => {
+export const binariesIn = (zippedBytes: string): Map<string, Buffer> => {
   const zip = Buffer.from(zippedBytes, 'base64')
   const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'))
-  const files = new Map<string, string>()
+  const files = new Map<string, Buffer>()
   let entry = zip.readUInt32LE(end + 16)
   for (let left = zip.readUInt16LE(end + 10); left > 0; left -= 1) {
     const name = zip.subarray(entry + 46, entry + 46 + zip.readUInt16LE(entry + 28)).toString()
@@ -122,3 +122,7 @@ export const unzip = (zippedBytes: string): Map<string, string> => {
   }
   return files
 }
+
+/** The same where they are texts. */
+export const unzip = (zippedBytes: string): Map<string, string> =>
+  new Map([...binariesIn(zippedBytes)].map(([name, content]) => [name, content.toString()]))

@@ -1,10 +1,9 @@
 // What the tests of API clients share: making one, its tokens, and what the identity provider knows of it.
 import { randomUUID } from 'node:crypto'
 import { expect } from '@jest/globals'
-import { openIdentityStore } from '../../embedded/servers/identity-store.ts'
 import type { ApiCaller } from './api.ts'
 import type { Scene, Service } from './service.ts'
-import { stack, tokenFor } from './stack.ts'
+import { tokenFor } from './stack.ts'
 
 /** The path of API clients. */
 export const clientsPath = '/api/v1/api-clients'
@@ -43,6 +42,3 @@ export const isAccepted = (client: Pick<Made, 'providerId'>, secret: string): Pr
 /** Calls the API as the client itself. */
 export const asMachine = async (service: Service, made: Made): Promise<ApiCaller> =>
   service.as(await realToken(made, made.secret))
-
-/** What the identity provider keeps. */
-export const openDirectoryStore = () => openIdentityStore(stack.identityDatabaseUrl())

@@ -12,12 +12,17 @@ import { startPostgres, type Postgres } from '../../embedded/servers/postgres.ts
 import type { RunningProcess } from '../../embedded/processes/process.ts'
 import { startTemporal, type Temporal } from '../../embedded/servers/temporal.ts'
 import { openStorage } from '../../storage/orm.ts'
+import { realmSecrets } from './keycloak.ts'
 import { createClient, stack, tokenFor } from './stack.ts'
 
 const database = 'certwright'
 const adminClient = { clientId: demoPrincipals.adminClientId, secret: 'the-secret-of-all-stories' }
 
-const directoryClient = { clientId: demoPrincipals.directoryClientId, secret: 'the-secret-of-all-workers' }
+const directoryClient = {
+  clientId: demoPrincipals.directoryClientId,
+  // A real Keycloak has it already.
+  secret: realmSecrets.DIRECTORY_CLIENT_SECRET,
+}
 
 const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 

@@ -1,8 +1,8 @@
 // The addresses of the test run's servers, and the users and clients that tests make there.
 import { randomUUID } from 'node:crypto'
 import type { DirectorySettings } from '../../activities/directory/keycloak.ts'
-import { type IdentityStore, openIdentityStore } from '../../embedded/servers/identity-store.ts'
 import { getToken } from '../../embedded/rest-client.ts'
+import { openIdentities, type Identities } from './identities.ts'
 
 /** A user of the identity provider, with the password that the tests know. */
 export interface TestUser {
@@ -38,6 +38,7 @@ const variable = (name: string): string => {
 /** The addresses of the one stack that the global set-up started. */
 export const stack = {
   databaseAdminUrl: () => variable('TEST_DATABASE_ADMIN_URL'),
+  /** Of the embedded provider. */
   identityDatabaseUrl: () => variable('TEST_IDENTITY_DATABASE_URL'),
   temporalAddress: () => variable('TEST_TEMPORAL_ADDRESS'),
   temporalCli: () => variable('TEST_TEMPORAL_CLI'),
@@ -49,9 +50,9 @@ export const stack = {
   smtpPort: () => Number(variable('TEST_SMTP_PORT')),
 }
 
-let opened: Promise<IdentityStore> | undefined
+let opened: Promise<Identities> | undefined
 
-const store = () => (opened ??= openIdentityStore(stack.identityDatabaseUrl()))
+const store = () => (opened ??= openIdentities())
 
 /** Makes a user at the identity provider; what is not said gets a default of its own. */
 export const createUser = async (input: Partial<TestUser> = {}): Promise<TestUser> => {
@@ -59,7 +60,19 @@ export const createUser = async (input: Partial<TestUser> = {}): Promise<TestUse
   const password = `password-${randomUUID()}`
   const standard = { username: name, email: `${name}@example.com`, firstName: 'Test', lastName: 'User', password }
   const wanted = { ...standard, ...input }
-  return { ...wanted, ...(await (await store()).upsertUser(wanted)) }
+  const { id, username } = await (await store()).upsertUser(wanted)
+  return { ...wanted, id, username }
+}
+
+/** Has the identity provider know a user of this subject, without a password. */
+export const knowUser = async (user: Omit<TestUser, 'password' | 'username'>): Promise<void> => {
+  await (await store()).upsertUser({ ...user, username: user.id })
+}
+
+/** Has nobody at the identity provider have this address. */
+export const forgetAddress = async (email: string): Promise<void> => {
+  const identities = await store()
+  for (const { id } of await identities.listUsers({ email, exact: true }, 0, 100)) await identities.removeUser(id)
 }
 
 /** Makes a client with a service account at the identity provider. */

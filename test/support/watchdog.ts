@@ -44,7 +44,10 @@ const term: Largest = { body: { simpleSearchTerm: text } }
 const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
-const small = `approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
+const small = `downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
+  retrieveRaCertificateP12 revokeRaCertificate editPasswordLoginRoleToUser getUser importProviderClients
+  importProviderUsers approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
+  deleteArchived
   authorizeWithEEidAndPassword checkEmailConnection createScepChallenge deleteConfiguration deleteEndEntityPassword getApiClientDetails resetApiClientSecret downloadCaChainForPolicy downloadCertificate downloadCertificateChain
   downloadCertificatePrivateKey downloadCrl emailCertificate explainPermission getCertificateStatisticsForRealm
   getConfiguration getLatestAuditEvents getMailingList resendEmailVerificationForCertRequest revokeCertificate
@@ -64,15 +67,27 @@ const small = `approveCertRequest checkCertificateProviderConnection createCerti
 export const largest: Readonly<Record<string, Largest>> = {
   ...Object.fromEntries(small.map(name => [name, {}])),
   archiveSingleEntity: {},
+  createBatchRaCertificateForUsers: { body: { userIds: [exampleIds.User, ...ids(999)] } },
+  createRaCertificateForSingleUser: { body: { pkcs10ReqBase64: octets } },
   // The last one is refused, so that the others still have resources to work on.
   archiveEntitiesBatch: {
     query: { entity: 'CERTIFICATE' },
     body: { archiveEntityRequestDtoList: [exampleIds.Certificate, ...ids(9999)] },
   },
+  deleteArchivedEntities: {
+    query: { entity: 'CERTIFICATE' },
+    body: { deleteEntityRequestDtoList: [exampleIds.Certificate, ...ids(9999)] },
+  },
   availablePoliciesWithoutPasswordByEndEntityId: page,
   createNewApiClient: { body: { realmIds: ids(10_000) } },
   updateApiClient: { body: { realmIds: ids(10_000) } },
   searchApiClients: term,
+  // The address is taken, so that the others still have a right to it.
+  registerUser: { body: { firstName: 'x'.repeat(31), email: 'jane@example.org' } },
+  searchUsers: { body: { userIds: ids(10_000), simpleSearchTerm: text } },
+  setUserCertificateDetails: { body: { ...names, country: 'DE' } },
+  sendUpdatePasswordEmailBatch: { body: { userIds: [...ids(999), exampleIds.User] } },
+  findUserByRaCertificate: { body: { pemCertificate: exampleCertificatePem.repeat(200) } },
   // Another version, so that the others still have a client to work on.
   deleteApiClient: { query: { version: '9' } },
   checkEndEntityWithRules: { body: { endEntity: names } },

@@ -15,13 +15,17 @@ import {
   apiClientWorkflowId,
   certRequestWorkflowId,
   crlWorkflowId,
+  importWorkflowId,
   issueWorkflowId,
   mailCheckWorkflowId,
   mailWorkflowId,
   orderWorkflowId,
+  passwordMailsWorkflowId,
   providerWorkflowId,
+  purgeWorkflowId,
   revokeWorkflowId,
   signerWorkflowId,
+  userWorkflowId,
 } from '../../workflows/ids.ts'
 import { approve, confirmed, decline, requestsChanged, verifyEmail } from '../../workflows/messages.ts'
 import { historyToText } from './history-json.ts'
@@ -142,6 +146,26 @@ const apiClients = async (rig: Rig): Promise<void> => {
   await run('deleteApiClient', 'deleteApiClient', { version: 1 })
 }
 
+/** Users: registered, undone, told how to log in, written to; and imports of principals. */
+const people = async (rig: Rig): Promise<void> => {
+  const run = async (name: string, workflowId: string, order: object): Promise<void> => {
+    const [type = ''] = name.split('.')
+    const options = { workflowId, taskQueue: rig.taskQueue, args: [{ principal: person(), ...order }] }
+    const handle = await rig.client.workflow.start(type, options)
+    await handle.result().catch(() => undefined)
+    await keep(rig, handle, name)
+  }
+  const userId = randomUUID()
+  const user = { userId, firstName: 'Ada', lastName: 'Lovelace', email: 'ada@example.org', passwordLogin: true }
+  await run('registerUser.made', userWorkflowId(userId), user)
+  await run('registerUser.undone', userWorkflowId(userId), { ...user, firstName: 'refused' })
+  await run('changePasswordLogin', userWorkflowId(userId), { userId, enabled: false })
+  const userIds = Array.from({ length: 50 }, () => randomUUID())
+  await run('sendPasswordMails', passwordMailsWorkflowId(userId), { listId: userId, userIds })
+  await run('importUsers', importWorkflowId('USER'), {})
+  await run('importClients', importWorkflowId('API_CLIENT'), {})
+}
+
 const openRig = (place: Place) =>
   startRig(place, {
     beginOrder: async () => ({ itemCount: 600, expiresAt: inOneDay() }),
@@ -173,6 +197,7 @@ const openRig = (place: Place) =>
     },
     settleMails: async () => ({ queued: queued--, sent: 1, failed: 0 }),
     sendTestMail: async () => ({ problem: 'The mail server refused the login (535).' }),
+    purgePart: async () => ({ total: 900, deleted: 400, along: 400, skipped: 0, closed: purgeParts-- === 0 }),
     beginRevocation: async () => ({ itemCount: 600 }),
     revokePart: async ({ from, to }) => ({ ...unlisted, revoked: to - from + 1 }),
     closeRevocation: async () => unlisted,
@@ -190,12 +215,33 @@ const openRig = (place: Place) =>
     recordClientDeletion: async () => undefined,
     alignDirectoryClient: async () => false,
     removeDirectoryClient: async () => undefined,
+    makeDirectoryUser: async ({ userId }) => ({ subject: userId }),
+    mailNewUser: async () => undefined,
+    setDirectoryPasswordLogin: async () => undefined,
+    recordNewUser: async ({ userId, firstName }) => {
+      if (firstName === 'refused') throw ApplicationFailure.nonRetryable('email is taken.', 'ALREADY_EXISTS')
+      return userId
+    },
+    recordPasswordLogin: async () => undefined,
+    alignNewUser: async () => null,
+    mailPasswordLinks: async ({ userIds }) => userIds.slice(0, 1).map(userId => ({ userId, reason: 'No address.' })),
+    askDirectory: async () => undefined,
+    importPage: async ({ first }) => ({
+      read: 100,
+      made: 3,
+      changed: 2,
+      kept: [],
+      next: first < 200 ? first + 100 : null,
+    }),
+    disableGone: async ({ after }) => ({ looked: 9, disabled: 1, kept: ['Ada'], last: after === null ? 'one' : null }),
     issueCrl: async () => ({ number: 7, entries: 600, nextUpdate: inOneDay(), due: lists-- > 0 }),
     startDueCrls: async () => ({ started: 0 }),
     makeSigner: async () => undefined,
   })
 /** How many items still wait after each decision, how often a list has yet to follow, and another is due. */
 let [decisions, looks, lists] = [1, 1, 1]
+/** How many more parts a purge has. */
+let purgeParts = 2
 /** How many more chunks of old records there are. */
 let oldChunks = 1
 /** How often the worker is busy with the mails of others. */
@@ -231,10 +277,13 @@ const recordAll = async (): Promise<void> => {
   await short(rig, 'reconcile', { workflowId: 'reconcile', args: [] })
   await short(rig, 'recordExpiries', { workflowId: 'expiry', args: [] })
   await revocation(rig)
+  const purgeId = purgeWorkflowId('POLICY', id)
+  await short(rig, 'purgeArchived', { workflowId: purgeId, args: [purgeId] })
   await short(rig, 'issueCrl', { workflowId: crlWorkflowId(id), args: [id] })
   await short(rig, 'makeSigner', { workflowId: signerWorkflowId(id), args: [id] })
   await short(rig, 'renewCrls', { workflowId: 'renew-crls', args: [] })
   await apiClients(rig)
+  await people(rig)
   await rig.stop()
   await place.connection.close()
 }

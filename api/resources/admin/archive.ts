@@ -52,6 +52,8 @@ const refuses = [
   'SYSTEM_ENTITY_PROTECTED',
   'PARENT_ARCHIVED',
   'ALREADY_EXISTS',
+  // A purge is about to delete it.
+  'INVALID_STATE',
 ] as const
 
 interface Asked {

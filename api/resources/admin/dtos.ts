@@ -10,3 +10,8 @@ export const EntityParameter = z.enum(valuesOf(EntitiesEnum))
 export const ArchiveAllEntitiesRequestDto = dto('ArchiveAllEntitiesRequestDto', {
   archiveEntityRequestDtoList: idsOf(),
 })
+
+/** Archived resources of one kind that are to be deleted. */
+export const DeleteArchivedEntitiesRequestDto = dto('DeleteArchivedEntitiesRequestDto', {
+  deleteEntityRequestDtoList: idsOf(),
+})

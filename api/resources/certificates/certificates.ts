@@ -16,7 +16,7 @@ import {
   GetCertificateResponseDto,
 } from './dtos.ts'
 import { issueAndWait, loadRequests, plan } from './issue.ts'
-import { batchRefusals } from './refusals.ts'
+import { batchRefusals, ofIssue } from './refusals.ts'
 import { issueTogether } from './together.ts'
 
 export const createCertificate = operation('POST /certificates/cert-requests/:id', {
@@ -25,15 +25,7 @@ export const createCertificate = operation('POST /certificates/cert-requests/:id
   needs: 'ISSUE',
   returns: [201, CreateCertificateResponseDto],
   fails: [409, 422],
-  refuses: [
-    ...ruleBreaches,
-    'INVALID_STATE',
-    'ALREADY_ISSUED',
-    'ALREADY_ORDERED',
-    'ISSUE_PENDING',
-    'ISSUE_REJECTED',
-    'CERTIFICATE_PROVIDER_ERROR',
-  ],
+  refuses: [...ruleBreaches, ...ofIssue, 'ALREADY_ISSUED', 'ALREADY_ORDERED'],
   handle: async ({ target, caller, em, temporal, settings, clock }) => {
     const planned = plan(target)
     const seconds = await settings.integer('issue.wait-seconds')

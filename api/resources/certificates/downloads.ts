@@ -1,18 +1,13 @@
 // Downloads of a certificate, its chain and its private key; each is an audit event (contract 10.3, 11.1).
-import type { EntityManager } from '@mikro-orm/postgresql'
-import { openCertificateKey } from '../../../authority/signers.ts'
-import type { AuditEventType } from '../../../domain/audit.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { fileName } from '../../../domain/file-name.ts'
 import { encodePem } from '../../../pki/pem.ts'
-import { createPkcs12, generatePassword } from '../../../pki/pkcs12.ts'
-import { record } from '../../../storage/audit.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { loadIssuers } from '../../../storage/chain.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
-import type { Seal } from '../../../storage/seal.ts'
 import { casPem, chainOf, pemOf, zipOf } from './artifacts.ts'
+import { keystoreOf, openPrivateKey, recordDownload } from './keystore.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import { Flag, Ids } from '../../kernel/query.ts'
@@ -23,25 +18,6 @@ import {
   KeystoreFileDto,
   ZippedFileDto,
 } from './dtos.ts'
-
-const subjects = {
-  CERTIFICATE_DOWNLOADED: 'Certificate',
-  PRIVATE_KEY_DOWNLOADED: 'Private key of certificate',
-  PKCS12_DOWNLOADED: 'PKCS#12 of certificate',
-} as const satisfies Partial<Record<AuditEventType, string>>
-
-const recordDownload = (em: EntityManager, type: keyof typeof subjects, certificate: Certificate): void => {
-  const { id, realmId, subjectDn, serialNumber } = certificate
-  const what = `${subjects[type]} ${subjectDn || serialNumber} downloaded`
-  record(em, { type, objectId: id, realmId, certificateId: id, what })
-}
-
-/** The private key in the clear, PKCS#8 DER; the caller wipes it. PRIVATE_KEY_NOT_AVAILABLE where none is held. */
-const openPrivateKey = async (em: EntityManager, seal: Seal, certificate: Certificate): Promise<Buffer> => {
-  const pkcs8 = await openCertificateKey(em, seal, certificate)
-  if (!pkcs8) throw new Failure('PRIVATE_KEY_NOT_AVAILABLE')
-  return pkcs8
-}
 
 export const downloadCertificate = operation('GET /certificates/:id/download', {
   summary: 'Download a certificate',
@@ -95,15 +71,9 @@ export const retrieveCertificateP12 = operation('GET /certificates/:id/pkcs12', 
   fails: [422],
   refuses: ['PRIVATE_KEY_NOT_AVAILABLE', 'CHAIN_INCOMPLETE'],
   handle: async ({ target, em, seal }) => {
-    const privateKeyPkcs8 = await openPrivateKey(em, seal, target)
-    const issuers = await loadIssuers(em, target.issuerCaId)
-    const password = generatePassword()
-    const friendlyName = target.subjectCommonName ?? target.endEntityAlias ?? target.id
-    const certificates = [target.der, ...issuers.map(({ der }) => der)]
-    const keystore = await createPkcs12({ privateKeyPkcs8, certificates, friendlyName, password })
-    privateKeyPkcs8.fill(0)
+    const keystore = await keystoreOf({ em, seal }, target)
     recordDownload(em, 'PKCS12_DOWNLOADED', target)
-    return { id: target.id, fileName: fileName(target, 'p12'), keystore, password }
+    return keystore
   },
 })
 

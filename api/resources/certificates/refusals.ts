@@ -1,4 +1,4 @@
-// What a batch of certificate requests answers that accepts none of them (contract 1.7).
+// What operations on certificates answer that issue or revoke none.
 import { apiErrors, type ApiError } from '../../../domain/failure.ts'
 
 const ofItems = [
@@ -15,3 +15,21 @@ export const batchRefusals = (more: readonly ApiError[] = []): Readonly<Record<4
   const all = [...new Set([...ofItems, ...more])]
   return { 409: all.filter(code => apiErrors[code].status === 409), 422: all }
 }
+
+/** The codes of a certificate that is not revoked. */
+export const ofRevocation = [
+  'INVALID_STATE',
+  'ENTITY_ARCHIVED',
+  'ALREADY_REVOKED',
+  'INVALID_REVOCATION_REASON',
+  'NOT_SUPPORTED_BY_PROVIDER',
+  'REVOCATION_PENDING',
+] as const satisfies readonly ApiError[]
+
+/** The codes of a request that ends without a certificate. */
+export const ofIssue = [
+  'INVALID_STATE',
+  'ISSUE_PENDING',
+  'ISSUE_REJECTED',
+  'CERTIFICATE_PROVIDER_ERROR',
+] as const satisfies readonly ApiError[]

@@ -1,17 +1,15 @@
 // Certificates revoked, held, released (contract 4.3), and the revocation lists of their CAs.
-import { Failure } from '../../../domain/failure.ts'
 import { markedAsRevoked } from '../../../domain/revocation-rules.ts'
-import { latestCrl } from '../../../storage/crls.ts'
 import { lockRevocable, storeRevoked } from '../../../storage/revocations.ts'
 import { queueRevocationMails } from '../../../storage/revocation-mails.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { actAs } from '../../../storage/rows/stamp.ts'
 import { crlRun, sendMailsRun } from '../../../workflows/starts.ts'
+import { crlOf } from './artifacts.ts'
 import { Uuid } from '../../kernel/dto.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import { optionally } from '../../kernel/query.ts'
-import { fileName } from '../../../domain/file-name.ts'
 import {
   CrlDto,
   MarkCertificatesAsRevokedRequestDto,
@@ -20,6 +18,7 @@ import {
   RevokeCertificateResponseDto,
   RevokeMultipleCertificateResponseDto,
 } from './revocation-dtos.ts'
+import { ofRevocation } from './refusals.ts'
 import { revokeAll, revokeOne } from './revoke.ts'
 
 const ofState = ['INVALID_STATE', 'ENTITY_ARCHIVED', 'ALREADY_REVOKED', 'INVALID_REVOCATION_REASON'] as const
@@ -32,7 +31,7 @@ export const revokeCertificate = operation('POST /certificates/revoke', {
   example: { query: { id: exampleIds.Certificate, revocationReason: 'CERTIFICATE_HOLD' } },
   returns: [200, RevokeCertificateResponseDto],
   fails: [422],
-  refuses: [...ofState, 'NOT_SUPPORTED_BY_PROVIDER', 'REVOCATION_PENDING'],
+  refuses: ofRevocation,
   handle: async ({ certificate, query: { revocationReason: reason }, em, caller, temporal, settings, clock }) => {
     const seconds = await settings.integer('issue.wait-seconds')
     return revokeOne({ em, caller, temporal, clock, reason, seconds }, certificate.id)
@@ -94,18 +93,5 @@ export const downloadCrl = operation('GET /certificates/:id/crl', {
   returns: [200, CrlDto],
   fails: [422],
   refuses: ['NO_CRL_AVAILABLE'],
-  handle: async ({ target, em }) => {
-    const { imported, issuerCaId } = target
-    const crl = imported || !issuerCaId ? null : await latestCrl(em, issuerCaId)
-    if (!crl) throw new Failure('NO_CRL_AVAILABLE')
-    const { der, thisUpdate, nextUpdate } = crl
-    return {
-      id: target.id,
-      fileName: fileName(target, 'crl'),
-      crl: der,
-      issuerDn: target.issuerDn,
-      thisUpdate,
-      nextUpdate,
-    }
-  },
+  handle: ({ target, em }) => crlOf(em, target),
 })

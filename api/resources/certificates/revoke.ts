@@ -31,6 +31,8 @@ export interface Revoking {
   readonly reason: RevocationReason
   /** How long the call waits. */
   readonly seconds: number
+  /** The user whose RA certificate it is, where that is why it may be revoked. */
+  readonly raUserId?: string
 }
 
 type Rows = readonly RevocableCertificate[]
@@ -49,15 +51,19 @@ const runAndWait = async ({ temporal, seconds }: Revoking, id: string, rows: Row
 }
 
 /** Answers how to get the row of a certificate as what it is allowed: CERTIFICATE_NOT_FOUND, ACCESS_DENIED, or 4.3. */
-const judging = async ({ em, caller, clock, reason }: Revoking, ids: readonly string[]) => {
+const judging = async ({ em, caller, clock, reason, raUserId }: Revoking, ids: readonly string[]) => {
   const rows = await findRevocable(em, ids)
-  const verdicts = await caller.which('REVOKE', rows.map(placeOf))
+  const right = raUserId === undefined ? 'REVOKE' : 'REVOKE_RA_CERTIFICATE'
+  const verdicts = await caller.which(
+    right,
+    rows.map(row => ({ ...placeOf(row), PRINCIPAL: raUserId })),
+  )
   const found = new Map(rows.map((row, index) => [row.id, { row, allowed: verdicts[index] === true }]))
   const providers = await providersOf(em, ids)
   return (id: string): RevocableCertificate => {
     const { row, allowed } = found.get(id) ?? {}
     if (!row) throw new Failure('CERTIFICATE_NOT_FOUND')
-    if (!allowed) throw denied('REVOKE')
+    if (!allowed) throw denied(right)
     judgeRevocation(row, { provider: providers.get(id), reason, now: clock() })
     return row
   }

@@ -73,7 +73,7 @@ const findTarget = async (
   if (id === null && asked && !optional && !isPlaceless(right))
     throw new Failure('INVALID_REQUEST', undefined, [{ field: 'id', message: `is required: it names ${need.on}` }])
   const source = { entity, part: 'query', member: 'id', missing: missingCodeOf(entity) } as const
-  const { row } = await loadAll(em, { row: source }, { params: {}, query: { id }, body: null })
+  const { row } = (await loadAll(em, { row: source }, { params: {}, query: { id }, body: null })).rows
   return row && { need, entity, row: row as Row }
 }
 

@@ -1,5 +1,4 @@
-// The clients of the identity provider as the worker writes them. Against the embedded one; against a Keycloak when
-// KEYCLOAK_URL names its address before `/realms`, with KEYCLOAK_CLIENT_SECRET that of its client certwright-directory.
+// The clients of the identity provider as the worker writes and lists them: the embedded one, or a Keycloak (provider.ts).
 import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,18 +6,8 @@ import { afterAll, describe, expect, test } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { openDirectory, type DirectorySettings } from '../../activities/directory/keycloak.ts'
 import { freePort } from '../../embedded/processes/ports.ts'
-import { directorySettings } from '../support/stack.ts'
+import { admin, settings, tokenOf } from './provider.ts'
 
-const { KEYCLOAK_URL, KEYCLOAK_CLIENT_SECRET = '' } = process.env
-const settings: DirectorySettings = KEYCLOAK_URL
-  ? {
-      url: KEYCLOAK_URL,
-      realm: 'certwright',
-      clientId: 'certwright-directory',
-      clientSecret: KEYCLOAK_CLIENT_SECRET,
-      audience: 'certwright',
-    }
-  : directorySettings()
 const directory = openDirectory(settings)
 const made = new Set<string>()
 
@@ -33,31 +22,8 @@ const newClient = (members: { name?: string; secret?: string } = {}) => {
   return { ...client, ...members }
 }
 
-const tokenOf = async (clientId: string, clientSecret: string) => {
-  const response = await fetch(`${settings.url}/realms/${settings.realm}/protocol/openid-connect/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: clientId,
-      client_secret: clientSecret,
-      scope: 'openid',
-    }),
-  })
-  const { access_token: token } = (await response.json()) as { access_token?: string }
-  return { status: response.status, token }
-}
 const statusOf = async (clientId: string, secret: string): Promise<boolean> =>
   (await tokenOf(clientId, secret)).status === 200
-
-const admin = async (method: string, path: string, token?: string) => {
-  const own = token ?? (await tokenOf(settings.clientId, settings.clientSecret)).token ?? ''
-  const response = await fetch(`${settings.url}/admin/realms/${settings.realm}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${own}` },
-  })
-  const text = await response.text()
-  return { status: response.status, body: text ? JSON.parse(text) : null }
-}
 const representationOf = async (providerId: string) => (await admin('GET', `/clients?clientId=${providerId}`)).body[0]
 
 describe('a client that is made', () => {
@@ -88,8 +54,8 @@ describe('a client that is made', () => {
       serviceAccountsEnabled: true,
     })
     const { token } = await tokenOf(client.providerId, client.secret)
-    expect((await admin('GET', '/clients', token)).status).toBe(403)
-    expect((await admin('GET', '/clients', 'none')).status).toBe(401)
+    expect((await admin('GET', '/clients', { token })).status).toBe(403)
+    expect((await admin('GET', '/clients', { token: 'none' })).status).toBe(401)
   })
 
   test('is made once, however often that is asked', async () => {
@@ -184,6 +150,35 @@ test('a client that is removed gets no token, and removing it again is nothing',
   await directory.remove(client.providerId)
   expect((await admin('GET', `/clients/${id}`)).status).toBe(404)
   expect((await admin('DELETE', `/clients/${id}`)).status).toBe(404)
+})
+
+describe('the list of clients', () => {
+  const listed = async () => {
+    const found = new Map<string, object>()
+    for (let first = 0; ; first += 100) {
+      const { clients, more } = await directory.listClients(first, 100)
+      for (const { providerId, ...client } of clients) found.set(providerId, client)
+      if (!more) return found
+    }
+  }
+
+  test('holds those with a service account, as they are', async () => {
+    const [enabled, disabled] = [newClient({ name: 'Listed' }), newClient({ name: 'Closed' })]
+    await directory.make(enabled)
+    await directory.make(disabled)
+    await directory.change(disabled.providerId, { enabled: false })
+    const found = await listed()
+    expect(found.get(enabled.providerId)).toEqual({ name: 'Listed', enabled: true, ours: true })
+    expect(found.get(disabled.providerId)).toEqual({ name: 'Closed', enabled: false, ours: true })
+    for (const internal of ['realm-management', 'account', 'admin-cli']) expect(found.has(internal)).toBe(false)
+  })
+
+  test('is told apart from what is surely not there', async () => {
+    const client = newClient()
+    await directory.make(client)
+    const gone = `gone-${randomUUID()}`
+    expect(await directory.missingClients([client.providerId, gone])).toEqual([gone])
+  })
 })
 
 describe('trouble', () => {
