@@ -7,6 +7,7 @@ import {
   importWorkflowId,
   mailCheckWorkflowId,
   mailWorkflowId,
+  ocspSignerWorkflowId,
   passwordMailsWorkflowId,
   providerWorkflowId,
   signerWorkflowId,
@@ -23,6 +24,7 @@ import { expiryActivities } from './expiry.ts'
 import { issueActivities } from './issue/activities.ts'
 import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
 import { noticeActivities } from './notices.ts'
+import { ocspActivities, ocspRecords } from './ocsp.ts'
 import { oldRecordActivities } from './old-records.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
@@ -48,6 +50,7 @@ export const activityGroups = (services: Services) => ({
     ...verificationActivities(services),
     ...revocationRecords(services),
     ...crlRecords(services),
+    ...ocspRecords(services),
   },
   /** Making keys, signing and storing. */
   signing: {
@@ -55,6 +58,7 @@ export const activityGroups = (services: Services) => ({
     ...revocationActivities(services),
     ...crlActivities(services),
     ...signerActivities(services),
+    ...ocspActivities(services),
   },
   /** Deleting what is archived. */
   purging: purgeActivities(services),
@@ -115,6 +119,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   publishRevocation: ({ revocationId }) => revocationId,
   purgePart: ({ purgeId }) => purgeId,
   issueCrl: ({ caId }) => crlWorkflowId(caId),
+  makeOcspSigner: ({ caId }) => ocspSignerWorkflowId(caId),
   makeSigner: ({ policyId }) => signerWorkflowId(policyId),
   makeDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
   changeDirectoryClient: ({ apiClientId }) => apiClientWorkflowId(apiClientId),
@@ -146,6 +151,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   remindRealm: null,
   removeOldRecords: null,
   startDueCrls: null,
+  startDueOcspSigners: null,
 }
 
 /** Makes the activities over these services, as the worker registers them. */

@@ -4,6 +4,7 @@ import helmet from 'koa-helmet'
 import { Failure } from '../domain/failure.ts'
 import { caCertificates } from './distribution/ca-certificates.ts'
 import { crls } from './distribution/crls.ts'
+import { ocsp } from './distribution/ocsp.ts'
 import { codecEndpoint } from './endpoints/codec.ts'
 import type { Dependencies } from './kernel/dependencies.ts'
 import { documentation } from './endpoints/documentation.ts'
@@ -45,6 +46,7 @@ export const createApp = (deps: Dependencies, all: Operations = operations): Koa
   app.use(documentation(all, deps))
   app.use(caCertificates(deps))
   app.use(crls(deps))
+  app.use(ocsp(deps))
   app.use(verificationPage({ ...deps, limiting }, verifierOf(deps)))
   app.use(codecEndpoint(deps))
   app.use(routerOf(all, { ...deps, limiting }).routes() as Middleware)

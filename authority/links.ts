@@ -5,7 +5,7 @@ import type { AuthorityServices } from './services.ts'
 /** What is answered below `pki.base-url`: a kind of link enters certificates in the change that serves it. */
 export const answered: Readonly<Record<keyof DistributionUrls, boolean>> = {
   crl: true,
-  ocsp: false,
+  ocsp: true,
   caIssuers: true,
 }
 

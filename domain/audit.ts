@@ -41,7 +41,7 @@ export const AuditEventType = {
   CHALLENGE_REJECTED: 'end entity',
   DATA_SIGNED: 'policy',
   DATA_DECRYPTED: 'policy',
-  SIGNER_RENEWED: 'policy',
+  SIGNER_RENEWED: 'policy, CA',
   CONNECTION_FAILED: 'provider, CA',
   CRL_ISSUED: 'provider, CA',
 } as const satisfies Enumeration

@@ -5,6 +5,7 @@ import type { Ca } from './rows/ca.ts'
 import type { CertificateProvider } from './rows/certificate-provider.ts'
 import type { EndEntityPassword } from './rows/end-entity-password.ts'
 import type { Mail } from './rows/mail.ts'
+import type { OcspSigner } from './rows/ocsp-signer.ts'
 import type { PolicySigner } from './rows/policy-signer.ts'
 import type { Use } from './seal.ts'
 
@@ -26,6 +27,13 @@ export const signerKeyUse = (
   { policyId, certificateId }: Pick<PolicySigner, 'policyId' | 'certificateId'>,
   publicKeyHash: string,
 ): Use => ({ purpose: 'SIGNER', owner: `${policyId}/${certificateId}`, publicKeyHash })
+
+/** The private key of a signer of OCSP answers; the hash is that of its SubjectPublicKeyInfo. */
+export const ocspSignerKeyUse = ({ caId, id }: Pick<OcspSigner, 'caId' | 'id'>, publicKeyHash: string): Use => ({
+  purpose: 'SIGNER',
+  owner: `ocsp/${caId}/${id}`,
+  publicKeyHash,
+})
 
 /** The password of an end entity for a policy. */
 export const passwordUse = ({ endEntityId, policyId }: Pick<EndEntityPassword, 'endEntityId' | 'policyId'>): Use => ({

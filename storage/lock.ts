@@ -32,6 +32,8 @@ const seeds = {
   SCEP_CHALLENGE: 24,
   /** The key is a policy: one transaction at a time makes its next signer. */
   POLICY_SIGNER: 22,
+  /** The key is a CA: one transaction at a time makes its next OCSP signer. */
+  OCSP_SIGNER: 14,
   /** The key is a user: what is done to it and what is undone come one after the other. */
   USER: 31,
   /** The key is an e-mail address: one registration at a time takes it. */

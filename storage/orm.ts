@@ -18,6 +18,7 @@ import { ExpiryNotice } from './rows/expiry-notice.ts'
 import { KeptRevocation } from './rows/kept-revocation.ts'
 import { Mail, MailGroup } from './rows/mail.ts'
 import { MailingList } from './rows/mailing-list.ts'
+import { OcspSigner } from './rows/ocsp-signer.ts'
 import { PermissionGrant } from './rows/permission-grant.ts'
 import { Policy } from './rows/policy.ts'
 import { PolicySigner } from './rows/policy-signer.ts'
@@ -49,6 +50,7 @@ const entities = [
   Mail,
   MailGroup,
   MailingList,
+  OcspSigner,
   OrderItem,
   PermissionGrant,
   Policy,

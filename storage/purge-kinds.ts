@@ -69,6 +69,10 @@ export const partsBelow = (kind: EntitiesEnum): readonly Link[] =>
 const dropKeys = (which: string): string =>
   `delete from private_key where id in (select private_key_id from ca where ${which} and private_key_id is not null)`
 
+const dropOcspSigners = (which: string): string =>
+  `with gone as (delete from ocsp_signer where ca_id in (select id from ca where ${which}) returning private_key_id)
+   delete from private_key where id in (select private_key_id from gone)`
+
 /** What goes in the transaction of the rows with the ids `$1`, before them; foreign keys take the rest along. */
 export const goesBefore: Readonly<Partial<Record<EntitiesEnum, readonly string[]>>> = {
   POLICY: [
@@ -77,8 +81,12 @@ export const goesBefore: Readonly<Partial<Record<EntitiesEnum, readonly string[]
      delete from private_key where id in (select private_key_id from gone)`,
   ],
   END_ENTITY: ['delete from end_entity_password where end_entity_id = any($1::uuid[])'],
-  CERTIFICATE_PROVIDER: [dropKeys('certificate_provider_id = any($1::uuid[])')],
+  CERTIFICATE_PROVIDER: [
+    dropOcspSigners('certificate_provider_id = any($1::uuid[])'),
+    dropKeys('certificate_provider_id = any($1::uuid[])'),
+  ],
   CA: [
+    dropOcspSigners('id = any($1::uuid[])'),
     dropKeys('id = any($1::uuid[])'),
     'update ca set issuer_ca_id = null where issuer_ca_id = any($1::uuid[])',
     'update certificate_provider set issuing_ca_id = null where issuing_ca_id = any($1::uuid[])',

@@ -6,6 +6,7 @@ import {
   reconcileRun,
   reminderRun,
   renewCrlsRun,
+  renewOcspSignersRun,
   startOptions,
   type Start,
 } from '../workflows/starts.ts'
@@ -23,6 +24,8 @@ export const recurring: readonly Recurring[] = [
   { run: reconcileRun, everyMinutes: 1, atMostMinutes: 5 },
   // A list follows its revocation within 60 s (contract 10.2) also where nobody but this schedule asks for it.
   { run: renewCrlsRun, everyMinutes: 1 / 3, atMostMinutes: 1 },
+  // A signer lives for another month then; after an upgrade the first ones are made so.
+  { run: renewOcspSignersRun, everyMinutes: 1, atMostMinutes: 5 },
   // Four times within the hour of contract 4.3: a run that comes late, or after an outage, is still in time.
   { run: expiryRun, everyMinutes: 15, atMostMinutes: 45 },
   { run: oldRecordsRun, everyMinutes: 24 * 60, atMostMinutes: 60 },

@@ -19,6 +19,9 @@ export const revokeWorkflowId = (id: string): string => `revoke/${id}`
 /** The run that makes the next revocation list of a CA: at most one at a time. */
 export const crlWorkflowId = (caId: string): string => `crl/${caId}`
 
+/** The run that makes the next OCSP signer of a CA: at most one at a time. */
+export const ocspSignerWorkflowId = (caId: string): string => `ocsp-signer/${caId}`
+
 /** The run that makes the next SCEP signer of a policy: at most one at a time. */
 export const signerWorkflowId = (policyId: string): string => `signer/${policyId}`
 

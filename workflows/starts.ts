@@ -7,12 +7,14 @@ import {
   crlWorkflowId,
   mailCheckWorkflowId,
   mailWorkflowId,
+  ocspSignerWorkflowId,
   providerWorkflowId,
   signerWorkflowId,
 } from './ids.ts'
 import type { issueCertificates } from './issue-certificates.ts'
 import type { issueCrl, renewCrls } from './issue-crl.ts'
 import type { makeSigner } from './make-signer.ts'
+import type { makeOcspSigner, renewOcspSigners } from './ocsp-signers.ts'
 import type { orderCertificates } from './order-certificates.ts'
 import type { checkProvider, prepareProvider } from './provider.ts'
 import type { reconcile } from './reconcile.ts'
@@ -190,6 +192,24 @@ export const renewCrlsRun: Start<typeof renewCrls> = {
   args: [],
   summary: 'issue the CRLs that are due',
   attributes: attributesOf({ kind: 'CRL' }),
+}
+
+/** The run that makes the next OCSP signer of a CA. */
+export const ocspSignerRun = (caId: string): Start<typeof makeOcspSigner> => ({
+  workflow: 'makeOcspSigner',
+  id: ocspSignerWorkflowId(caId),
+  args: [caId],
+  summary: `make the OCSP signer of CA ${caId}`,
+  attributes: attributesOf({ kind: 'SIGNER' }),
+})
+
+/** The run of the schedule that starts the OCSP signers that are due. */
+export const renewOcspSignersRun: Start<typeof renewOcspSigners> = {
+  workflow: 'renewOcspSigners',
+  id: 'renew-ocsp-signers',
+  args: [],
+  summary: 'make the OCSP signers that are due',
+  attributes: attributesOf({ kind: 'SIGNER' }),
 }
 
 /** The run of the schedule that starts what a crash left behind. */

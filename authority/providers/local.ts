@@ -18,6 +18,7 @@ import { noteIssuingCa } from '../../storage/provider-facts.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { issueCrl } from '../crl.ts'
 import { linksBelow } from '../links.ts'
+import { makeOcspSigner } from '../ocsp-signers.ts'
 import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, openCaSignerAnew, type CaSigner } from '../signers.ts'
 import { capabilitiesWithin, templateFor, templatesOf } from '../templates.ts'
@@ -99,8 +100,10 @@ export const local: ProviderKind = {
     const issuing = await refusing('INVALID_PROVIDER_CONFIGURATION', () => makeHierarchy(plan))
     await em.flush()
     await noteIssuingCa(em, id, issuing.id)
-    for (const caId of [issuing.id, ...(issuing.issuerCaId ? [issuing.issuerCaId] : [])])
+    for (const caId of [issuing.id, ...(issuing.issuerCaId ? [issuing.issuerCaId] : [])]) {
       await issueCrl(em, services, caId)
+      await makeOcspSigner(em, services, caId)
+    }
   },
   // What is sealed is unsealed here and now (contract 10.1): a key that is open already would hide that it is lost.
   check: async (em, services, provider) =>

@@ -100,6 +100,7 @@ const inputs = {
   publishRevocation: { revocationId: `revoke/${id}` },
   purgePart: { purgeId: `purge/REALM/${id}` },
   issueCrl: { caId: id },
+  makeOcspSigner: { caId: id },
   makeSigner: { policyId: id },
   makeDirectoryClient: { ...client, name: 'bot', sealedSecret: 'AAAA' },
   changeDirectoryClient: { ...client, enabled: false },
@@ -144,5 +145,6 @@ test('every activity with an input is among those', () => {
     'remindRealm',
     'removeOldRecords',
     'startDueCrls',
+    'startDueOcspSigners',
   ])
 })

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { answered, linksBelow } from '../../authority/links.ts'
 import { Ca } from '../../storage/rows/ca.ts'
-import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import type { Extras, Reply } from '../support/api.ts'
-import { refusalOf, setSetting, until } from '../support/issuing.ts'
+import { refusalOf, setSetting } from '../support/issuing.ts'
+import { issuingCaOf, newLocalProvider } from '../support/local-providers.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
 const bench = new Workbench()
@@ -14,20 +14,7 @@ let service: Service
 let scene: Scene
 
 /** A provider whose CAs are made under the address that this API really has. */
-const newProvider = async (configuration: object = {}): Promise<string> => {
-  const admin = await service.user({ GLOBAL: ['ADMIN'] })
-  const { body } = await admin.post('/api/v1/certificate-providers', {
-    name: randomUUID(),
-    certificateProviderType: 'LOCAL',
-    configuration: JSON.stringify(configuration),
-  })
-  return body.id
-}
-const issuingCaOf = async (providerId: string): Promise<Ca> => {
-  const made = () => service.em().findOne(CertificateProvider, { id: providerId, issuingCaId: { $ne: null } })
-  const { issuingCaId } = await until('the CAs are made', made)
-  return service.em().findOneOrFail(Ca, issuingCaId ?? '')
-}
+const newProvider = (configuration: object = {}): Promise<string> => newLocalProvider(service, configuration)
 
 beforeAll(async () => {
   service = await startService()
@@ -99,11 +86,11 @@ describe('from a certificate', () => {
 describe('the certificate of a CA', () => {
   let ca: Ca
   beforeAll(async () => {
-    ca = await issuingCaOf(await newProvider())
+    ca = await issuingCaOf(service, await newProvider())
   })
   const get = (id: string, extras?: Extras): Promise<Reply> => service.anonymous.get(urlOf(id), extras)
   const stored = async (change: Partial<Ca>) => {
-    const other = await issuingCaOf(await newProvider())
+    const other = await issuingCaOf(service, await newProvider())
     await service.em().nativeUpdate(Ca, { id: other.id }, change)
     return other.id
   }

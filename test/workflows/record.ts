@@ -19,6 +19,7 @@ import {
   issueWorkflowId,
   mailCheckWorkflowId,
   mailWorkflowId,
+  ocspSignerWorkflowId,
   orderWorkflowId,
   passwordMailsWorkflowId,
   providerWorkflowId,
@@ -237,6 +238,8 @@ const openRig = (place: Place) =>
     issueCrl: async () => ({ number: 7, entries: 600, nextUpdate: inOneDay(), due: lists-- > 0 }),
     startDueCrls: async () => ({ started: 0 }),
     makeSigner: async () => undefined,
+    makeOcspSigner: async () => undefined,
+    startDueOcspSigners: async () => ({ started: 0 }),
   })
 /** How many items still wait after each decision, how often a list has yet to follow, and another is due. */
 let [decisions, looks, lists] = [1, 1, 1]
@@ -281,6 +284,8 @@ const recordAll = async (): Promise<void> => {
   await short(rig, 'purgeArchived', { workflowId: purgeId, args: [purgeId] })
   await short(rig, 'issueCrl', { workflowId: crlWorkflowId(id), args: [id] })
   await short(rig, 'makeSigner', { workflowId: signerWorkflowId(id), args: [id] })
+  await short(rig, 'makeOcspSigner', { workflowId: ocspSignerWorkflowId(id), args: [id] })
+  await short(rig, 'renewOcspSigners', { workflowId: 'renew-ocsp-signers', args: [] })
   await short(rig, 'renewCrls', { workflowId: 'renew-crls', args: [] })
   await apiClients(rig)
   await people(rig)

@@ -62,6 +62,7 @@ const names = [
   'issueCrl',
   'issueDecided',
   'issueOrderItems',
+  'makeOcspSigner',
   'makeSigner',
   'openMails',
   'prepareProvider',
@@ -78,6 +79,7 @@ const names = [
   'removeOldRecords',
   'revokePart',
   'startDueCrls',
+  'startDueOcspSigners',
   'startMissingRuns',
 ] as const satisfies readonly (keyof Activities)[]
 
