@@ -3,7 +3,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { RevocationReason } from '../domain/enums.ts'
 import { reasonCodes } from '../domain/revocation-rules.ts'
-import { context, integer, octetString, oid, sequence, tags, time, tlv } from './asn1/der.ts'
+import { context, enumerated, integer, octetString, oid, sequence, tags, time, tlv } from './asn1/der.ts'
 import { authorityKeyIdentifier, extension } from './certificate/extensions.ts'
 import { signDer } from './certificate/signed.ts'
 import type { Issuer } from './certificate/tbs-certificate.ts'
@@ -29,14 +29,13 @@ export interface CrlInput {
   readonly entries: readonly Buffer[]
 }
 
-const enumerated = 0x0a
 const crlNumber = '2.5.29.20'
 const reasonCode = '2.5.29.21'
 
 const reasonExtensions = new Map(
   Object.entries(reasonCodes).map(([reason, code]) => [
     reason,
-    sequence(sequence(oid(reasonCode), octetString(Buffer.of(enumerated, 1, code)))),
+    sequence(sequence(oid(reasonCode), octetString(enumerated(code)))),
   ]),
 )
 

@@ -212,6 +212,10 @@ const timeForms: Readonly<Record<number, RegExp>> = {
   [tags.generalizedTime]: /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/,
 }
 
+/** A GeneralizedTime in the form of RFC 5280 4.1.2.5.2. */
+export const readGeneralizedTime = (value: DerValue | undefined): Date =>
+  readTime(expectTag(value, tags.generalizedTime))
+
 /** A Time in the forms of RFC 5280 4.1.2.5. */
 export const readTime = (value: DerValue | undefined): Date => {
   const parts = timeForms[value?.tag ?? 0]?.exec(value?.content.toString('latin1') ?? '')

@@ -8,6 +8,7 @@ export const tags = {
   octetString: 0x04,
   null: 0x05,
   oid: 0x06,
+  enumerated: 0x0a,
   utf8String: 0x0c,
   printableString: 0x13,
   teletexString: 0x14,
@@ -130,10 +131,18 @@ export const ia5String = (text: string): Buffer => tlv(tags.ia5String, Buffer.fr
 /** BMPString: UTF-16, big-endian. */
 export const bmpString = (text: string): Buffer => tlv(tags.bmpString, Buffer.from(text, 'utf16le').swap16())
 
+const timeDigits = (date: Date): string => `${date.toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`
+
+/** GeneralizedTime in the form of RFC 5280 4.1.2.5.2: whole seconds, `Z`. */
+export const generalizedTime = (date: Date): Buffer =>
+  tlv(tags.generalizedTime, Buffer.from(timeDigits(date), 'latin1'))
+
+/** ENUMERATED of a small number. */
+export const enumerated = (value: number): Buffer => tlv(tags.enumerated, Buffer.of(value))
+
 /** Time of RFC 5280 4.1.2.5: UTCTime for 1950 to 2049, GeneralizedTime else, whole seconds, `Z`. */
 export const time = (date: Date): Buffer => {
-  const digits = `${date.toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`
   const year = date.getUTCFullYear()
-  if (year >= 1950 && year < 2050) return tlv(tags.utcTime, Buffer.from(digits.slice(2), 'latin1'))
-  return tlv(tags.generalizedTime, Buffer.from(digits, 'latin1'))
+  if (year < 1950 || year >= 2050) return generalizedTime(date)
+  return tlv(tags.utcTime, Buffer.from(timeDigits(date).slice(2), 'latin1'))
 }
