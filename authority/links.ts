@@ -1,13 +1,6 @@
-// The links in certificates (contract 10.2): only those that the API answers, for a link to nothing is worse than none.
+// The links in certificates (contract 10.2): the API answers them below `pki.base-url` (api/distribution).
 import type { DistributionUrls } from '../pki/certificate/certificate.ts'
 import type { AuthorityServices } from './services.ts'
-
-/** What is answered below `pki.base-url`: a kind of link enters certificates in the change that serves it. */
-export const answered: Readonly<Record<keyof DistributionUrls, boolean>> = {
-  crl: true,
-  ocsp: true,
-  caIssuers: true,
-}
 
 const pathsOf: Readonly<Record<keyof DistributionUrls, (caId: string) => string>> = {
   crl: caId => `crl/${caId}.crl`,
@@ -22,6 +15,6 @@ export const linksBelow = async (
 ): Promise<DistributionUrls> => {
   const withoutSlash = (url: string) => (url.endsWith('/') ? url.slice(0, -1) : url)
   const prefix = withoutSlash((await settings.text('pki.base-url')) ?? `${withoutSlash(baseUrl)}/pki`)
-  const links = (kind: keyof DistributionUrls) => (answered[kind] ? [`${prefix}/${pathsOf[kind](caId)}`] : [])
+  const links = (kind: keyof DistributionUrls) => [`${prefix}/${pathsOf[kind](caId)}`]
   return { crl: links('crl'), ocsp: links('ocsp'), caIssuers: links('caIssuers') }
 }

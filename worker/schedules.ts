@@ -7,9 +7,8 @@ import {
   reminderRun,
   renewCrlsRun,
   renewOcspSignersRun,
-  startOptions,
-  type Start,
-} from '../workflows/starts.ts'
+} from '../workflows/schedule-starts.ts'
+import { startOptions, type Start } from '../workflows/starts.ts'
 
 /** A run that begins again and again. */
 export interface Recurring {

@@ -12,15 +12,11 @@ import {
   signerWorkflowId,
 } from './ids.ts'
 import type { issueCertificates } from './issue-certificates.ts'
-import type { issueCrl, renewCrls } from './issue-crl.ts'
+import type { issueCrl } from './issue-crl.ts'
 import type { makeSigner } from './make-signer.ts'
-import type { makeOcspSigner, renewOcspSigners } from './ocsp-signers.ts'
+import type { makeOcspSigner } from './ocsp-signers.ts'
 import type { orderCertificates } from './order-certificates.ts'
 import type { checkProvider, prepareProvider } from './provider.ts'
-import type { reconcile } from './reconcile.ts'
-import type { remindOfExpiries } from './remind-of-expiries.ts'
-import type { removeOldRecords } from './remove-old-records.ts'
-import type { recordExpiries } from './record-expiries.ts'
 import type { revokeCertificates } from './revoke-certificates.ts'
 import { attributesOf, type LocatedRequest } from './run-facts.ts'
 import type { checkMailServer, sendMails } from './send-mails.ts'
@@ -185,15 +181,6 @@ export const signerRun = ({ id, realmId, name }: PolicyOfSigner): Start<typeof m
   attributes: attributesOf({ kind: 'SIGNER', realmId, policyId: id }),
 })
 
-/** The run of the schedule that starts the lists that are due. */
-export const renewCrlsRun: Start<typeof renewCrls> = {
-  workflow: 'renewCrls',
-  id: 'renew-crls',
-  args: [],
-  summary: 'issue the CRLs that are due',
-  attributes: attributesOf({ kind: 'CRL' }),
-}
-
 /** The run that makes the next OCSP signer of a CA. */
 export const ocspSignerRun = (caId: string): Start<typeof makeOcspSigner> => ({
   workflow: 'makeOcspSigner',
@@ -202,51 +189,6 @@ export const ocspSignerRun = (caId: string): Start<typeof makeOcspSigner> => ({
   summary: `make the OCSP signer of CA ${caId}`,
   attributes: attributesOf({ kind: 'SIGNER' }),
 })
-
-/** The run of the schedule that starts the OCSP signers that are due. */
-export const renewOcspSignersRun: Start<typeof renewOcspSigners> = {
-  workflow: 'renewOcspSigners',
-  id: 'renew-ocsp-signers',
-  args: [],
-  summary: 'make the OCSP signers that are due',
-  attributes: attributesOf({ kind: 'SIGNER' }),
-}
-
-/** The run of the schedule that starts what a crash left behind. */
-export const reconcileRun: Start<typeof reconcile> = {
-  workflow: 'reconcile',
-  id: 'reconcile',
-  args: [],
-  summary: 'start what a crash left behind',
-  attributes: attributesOf({ kind: 'RECONCILE' }),
-}
-
-/** The run of the schedule that records which certificates expired. */
-export const expiryRun: Start<typeof recordExpiries> = {
-  workflow: 'recordExpiries',
-  id: 'expiry',
-  args: [],
-  summary: 'record which certificates expired',
-  attributes: attributesOf({ kind: 'EXPIRY' }),
-}
-
-/** The run of the schedule that reminds of certificates which expire. */
-export const reminderRun: Start<typeof remindOfExpiries> = {
-  workflow: 'remindOfExpiries',
-  id: 'expiry-reminders',
-  args: [],
-  summary: 'remind of certificates that expire',
-  attributes: attributesOf({ kind: 'EXPIRY' }),
-}
-
-/** The run of the schedule that removes what has served. */
-export const oldRecordsRun: Start<typeof removeOldRecords> = {
-  workflow: 'removeOldRecords',
-  id: 'old-records',
-  args: [],
-  summary: 'remove the mails and tokens of long ago',
-  attributes: attributesOf({ kind: 'RECONCILE' }),
-}
 
 /** A start as the client of Temporal takes it. */
 export const startOptions = ({ id, args, summary, attributes }: Start, taskQueue: string) => ({

@@ -49,7 +49,7 @@ test('tells everything about the certificate', async () => {
     revocationRequestedDate: null,
     revocationCrlNumber: null,
     crlDistributionPoints: [expect.stringMatching(/^http:\/\/localhost\/pki\/crl\/[0-9a-f-]{36}\.crl$/)],
-    ocspUrls: [],
+    ocspUrls: [expect.stringMatching(/^http:\/\/localhost\/pki\/ocsp\/[0-9a-f-]{36}$/)],
     archiveInfo: { archived: false, archivedDate: null, archivedBy: null, archivedByType: null },
   })
 })

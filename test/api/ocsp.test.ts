@@ -242,7 +242,10 @@ describe('what is no request', () => {
 
   test('10 MB are not read', async () => {
     const response = await post(Buffer.alloc(10_000_000))
-    expect([response.status, (await response.json()).apiError]).toEqual([413, 'REQUEST_TOO_LARGE'])
+    expect([response.status, ((await response.json()) as { apiError: string }).apiError]).toEqual([
+      400,
+      'REQUEST_TOO_LARGE',
+    ])
   })
 
   test.each(['%', '%zz', 'not base64!', 'AA%00AA'])('%p in a path is malformed', async text => {

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ScheduleOverlapPolicy, type ScheduleHandle } from '@temporalio/client'
-import { reconcileRun, startOptions } from '../../workflows/starts.ts'
+import { reconcileRun } from '../../workflows/schedule-starts.ts'
+import { startOptions } from '../../workflows/starts.ts'
 import { until } from '../support/issuing.ts'
 import { startService, type Service } from '../support/service.ts'
 
