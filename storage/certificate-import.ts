@@ -2,10 +2,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { nameOf, type EndEntityFields } from '../domain/end-entity-rules.ts'
 import { recordMany, type Fact } from './audit.ts'
-import { Ca } from './rows/ca.ts'
 import { CertRequest } from './rows/cert-request.ts'
 import { Certificate } from './rows/certificate.ts'
-import { caColumns, certificateColumns, type CertificateFacts } from './certificate-row.ts'
+import { storeCas, type NewCa } from './ca-import.ts'
+import { certificateColumns, type CertificateFacts } from './certificate-row.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { grantCreator } from './grant.ts'
 import { insertRows } from './insert-rows.ts'
@@ -16,14 +16,6 @@ import { actor, stampOf } from './rows/stamp.ts'
 export interface NewEndEntity {
   readonly id: string
   readonly fields: EndEntityFields
-}
-
-/** A CA certificate that an import brings along. */
-export interface NewCa {
-  readonly id: string
-  readonly filename: string
-  readonly issuerCaId: string | null
-  readonly certificate: CertificateFacts
 }
 
 /** A certificate that an import keeps. */
@@ -46,16 +38,6 @@ export interface Import {
 }
 
 type RowStamp = ReturnType<typeof stampOf>
-
-const caRow = ({ id, filename, issuerCaId, certificate }: NewCa, stamp: RowStamp) => ({
-  id,
-  ...stamp,
-  filename,
-  ...caColumns(certificate),
-  issuerCaId,
-  root: certificate.selfSigned,
-  trusted: false,
-})
 
 const placeOf = ({ id, realmId }: Policy) => ({ policyId: id, realmId })
 
@@ -94,15 +76,10 @@ interface Kept extends NewCertificate {
   readonly certRequestId: string
 }
 
-const factsOf = ({ policy, endEntities, cas }: Import, kept: readonly Kept[]): Fact[] => {
+const factsOf = ({ policy, endEntities }: Import, kept: readonly Kept[]): Fact[] => {
   const { realmId } = policy
   const under = `under policy ${policy.name}`
   return [
-    ...cas.map(({ id, certificate: { subjectDn } }) => ({
-      type: 'ENTITY_CREATED' as const,
-      objectId: id,
-      what: `CA record ${subjectDn} of an imported chain created`,
-    })),
     ...endEntities.map(({ id, fields }) => ({
       type: 'ENTITY_CREATED' as const,
       objectId: id,
@@ -142,11 +119,7 @@ export const storeImport = async (em: EntityManager, brought: Import, now: Date)
   const stamp = stampOf(em, now)
   const kept = certificates.map(certificate => ({ ...certificate, certRequestId: crypto.randomUUID() }))
   const rows = kept.map(one => certificateRow(policy, one, stamp))
-  await insertRows(
-    em,
-    Ca,
-    cas.map(ca => caRow(ca, stamp)),
-  )
+  await storeCas(em, { cas, trusted: false, from: 'an imported chain' }, now)
   await insertRows(
     em,
     EndEntity,

@@ -53,6 +53,22 @@ export const exampleCertificate = {
   issuerDnBin: 'MBcxFTATBgNVBAMMDEVsc2V3aGVyZSBDQQ==',
 } as const
 
+/** The certificate of a CA elsewhere: P-256, CN=Former House CA. */
+export const exampleCaPem = [
+  '-----BEGIN CERTIFICATE-----',
+  'MIIBnDCCAUGgAwIBAgIUIQQWdNCtUPSzlzFK0OX2k6/ebmgwCgYIKoZIzj0EAwIw',
+  'GjEYMBYGA1UEAwwPRm9ybWVyIEhvdXNlIENBMCAXDTI2MTEyMjIyMTU0MFoYDzIx',
+  'MjYxMDI5MjIxNTQwWjAaMRgwFgYDVQQDDA9Gb3JtZXIgSG91c2UgQ0EwWTATBgcq',
+  'hkjOPQIBBggqhkjOPQMBBwNCAAT5J5k8u0XNqln0/ByNyLi/yiRpl2zMqLMPyRy7',
+  'jlXarO03geqsXwlPRl4BaWNX/f0yCvPEKnQrT1/zrbWdTreBo2MwYTAdBgNVHQ4E',
+  'FgQU621QnUdARAf0Xq2EuAz7TzisHSIwHwYDVR0jBBgwFoAU621QnUdARAf0Xq2E',
+  'uAz7TzisHSIwDwYDVR0TAQH/BAUwAwEB/zAOBgNVHQ8BAf8EBAMCAQYwCgYIKoZI',
+  'zj0EAwIDSQAwRgIhAMPZ4YMZMyvD+i7M7zyTT9YS3pSdYbIuNSBIxRQHwHwrAiEA',
+  '6oc5/KFvJ3O7Jgqg2uAi2ynOrxQy4dUjPed4vWw9wPM=',
+  '-----END CERTIFICATE-----',
+  '',
+].join('\n')
+
 /** That PKCS#10 request in a CMS envelope for the SCEP signer of the example policy. */
 export const exampleEnvelope =
   'MIICfAYJKoZIhvcNAQcDoIICbTCCAmkCAQIxggEwMIIBLAIBAoAUcqNql43wjxywiMASqbmYJbjKYAAwDQYJKoZIhvcNAQEBBQAEggEAXgPmx2AP' +

@@ -6,7 +6,7 @@ import { anyOf } from './among.ts'
 import { conditionOf, issuedBy, ofAlias, ofPolicyNamed, statuses } from './certificate-filters.ts'
 import { Certificate } from '../rows/certificate.ts'
 import { readableRows, type Reader } from './readable-rows.ts'
-import { alias, amongIds, foundInText, likeText, rowWithId, searchPage } from './search.ts'
+import { alias, amongIds, foundInText, likeText, rowWithId, searchPage, within } from './search.ts'
 
 /** What is looked for; null and absent members do not narrow. */
 export interface CertificateQuery {
@@ -43,11 +43,6 @@ export const everyCertificate = {
 } as const satisfies Omit<CertificateQuery, 'page' | 'now'>
 
 const column = (name: string): string => `${alias}.${name}`
-
-const bounds = (name: string, from: Date | null, to: Date | null): (RawQueryFragment | undefined)[] => [
-  from ? raw(`${column(name)} >= ?`, [from]) : undefined,
-  to ? raw(`${column(name)} <= ?`, [to]) : undefined,
-]
 
 const whereOf = ({ realmId, policyId, endEntityId, archived }: CertificateQuery) => ({
   archived,
@@ -89,8 +84,8 @@ export const findCertificates = async (
       query.certificateIds ? amongIds(query.certificateIds) : undefined,
       ...(await filtersOf(em, query)),
       query.certStatuses?.length ? anyOf(query.certStatuses.map(status => statuses[status](query.now))) : undefined,
-      ...bounds('valid_not_before', query.validNotBeforeStart, query.validNotBeforeEnd),
-      ...bounds('valid_not_after', query.validNotAfterStart, query.validNotAfterEnd),
+      ...within('valid_not_before', query.validNotBeforeStart, query.validNotBeforeEnd),
+      ...within('valid_not_after', query.validNotAfterStart, query.validNotAfterEnd),
       await readableRows(em, 'READ_CERTIFICATE', { reader, columns }),
       await termOf(em, query.simpleSearchTerm),
     ],

@@ -125,3 +125,9 @@ export async function* searchIds<T extends object>(
 /** A condition that keeps the rows with these ids, or with one of them in another column; one parameter for thousands. */
 export const amongIds = (ids: readonly string[], column = 'id'): RawQueryFragment =>
   raw(`${alias}.${column} = any(?::uuid[])`, [`{${ids.join(',')}}`])
+
+/** Conditions that keep the rows whose date lies between two others, both included; null does not narrow. */
+export const within = (column: string, from: Date | null, to: Date | null): (RawQueryFragment | undefined)[] => [
+  from ? raw(`${alias}.${column} >= ?`, [from]) : undefined,
+  to ? raw(`${alias}.${column} <= ?`, [to]) : undefined,
+]

@@ -131,6 +131,10 @@ const administration: readonly Row[] = [
   withToken('getAuthenticatedPrincipal'),
   withToken('createPkcs10Request'),
   withToken('parsePkcs10'),
+  ...['getCa', 'downloadCaCertificate', 'searchCas', 'getTrustedCas'].map(name => withToken(name)),
+  needing(admin)('importCaCertificates'),
+  needing(admin)('verifyCaCertificates'),
+  needing(admin)('updateCa'),
   needing(admin)('deleteArchived'),
   // Nothing of the example is archived.
   needing(admin)('deleteArchivedEntities', { status: 409 }),

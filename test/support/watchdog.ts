@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { isLong } from '../../api/kernel/body-limit.ts'
-import { exampleCertificatePem, exampleIds, examplePkcs10, exampleOf } from '../../api/kernel/examples.ts'
+import { exampleCaPem, exampleCertificatePem, exampleIds, examplePkcs10, exampleOf } from '../../api/kernel/examples.ts'
 import type { Operation } from '../../api/kernel/operation.ts'
 import { wireOf } from '../../api/kernel/schema.ts'
 
@@ -36,6 +36,7 @@ const templates = times(1000, index => ({ name: `T${index}`, extendedKeyUsages: 
 const sets = (member: string, ...permissions: string[]): Largest => ({
   body: { [member]: ids(10_000).map(id => ({ id, permissions })) },
 })
+const cas: Largest = { body: { pemCertificates: exampleCaPem.repeat(1000) } }
 const certificates: Largest = { body: { pemCertificates: exampleCertificatePem.repeat(10_000) } }
 const table = ['commonName;email', ...times(10_000, index => `watched-${index};a${index}@example.org`)].join('\n')
 /** 64 KiB, as Base64. */
@@ -44,7 +45,8 @@ const term: Largest = { body: { simpleSearchTerm: text } }
 const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
-const small = `downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
+const small =
+  `downloadCaCertificate getCa updateCa downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
   retrieveRaCertificateP12 revokeRaCertificate editPasswordLoginRoleToUser getUser importProviderClients
   importProviderUsers approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
   deleteArchived
@@ -121,11 +123,14 @@ export const largest: Readonly<Record<string, Largest>> = {
   getPolicyByRealmId: page,
   getRealms: page,
   getSoonExpiringCertificates: { query: { size: '1000' } },
+  getTrustedCas: { body: { caIds: ids(10_000) } },
+  importCaCertificates: cas,
   importCertificates: certificates,
   markCertificatesAsRevoked: { body: { certificateIds: [...ids(9999), exampleIds.Certificate] } },
   orderMultipleCertificates: { body: [...ids(9999), exampleIds.CertRequest] },
   parsePkcs10: { body: { pkcs10ReqBase64: octets } },
   revokeMultipleCertificates: { body: { certificateIds: [...ids(9999), exampleIds.Certificate] } },
+  searchCas: { body: { caIds: ids(10_000), simpleSearchTerm: text, issuerSearch: true } },
   searchCertRequests: { body: { certRequestIds: ids(10_000), simpleSearchTerm: text } },
   searchCertificateProviders: term,
   searchCertificateProvidersForPolicyCreateUpdate: term,
@@ -155,6 +160,7 @@ export const largest: Readonly<Record<string, Largest>> = {
   updatePolicyPermissions: sets('policyPermissions', 'READ', 'UPDATE', 'DELETE', 'SIGN'),
   updateRealmPermissions: sets('realmPermissions', 'READ', 'UPDATE', 'DELETE', 'FULL_READ'),
   uploadEndEntitiesCsv: { body: { csv: table }, query: { dryRun: 'true' } },
+  verifyCaCertificates: cas,
   verifyImportCertificates: certificates,
 }
 

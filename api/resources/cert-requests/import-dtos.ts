@@ -8,7 +8,7 @@ import { CertificateDto } from '../certificates/dtos.ts'
 const maxBlocks = 10_000
 
 /** PEM text of at most so many blocks; more are REQUEST_TOO_LARGE, as items of a list are. */
-const PemBlocks = (max: number) =>
+export const PemBlocks = (max: number) =>
   LongText().check(({ value, issues }) => {
     if (hasMoreBlocks(value, max))
       issues.push({ code: 'too_big', origin: 'array', maximum: max, inclusive: true, input: [] })
@@ -36,7 +36,7 @@ export const ImportCertificatesResponseDto = dto('ImportCertificatesResponseDto'
 })
 
 /** The fields of ParsedCertificateDto; what cannot be read is null. */
-const parsedCertificate = {
+export const parsedCertificate = {
   index: Long,
   subjectDn: nullable(z.string()),
   issuerDn: nullable(z.string()),

@@ -1,0 +1,93 @@
+// The types of CA records (contract 6.3).
+import { z } from 'zod'
+import { CryptoAlgorithm } from '../../../domain/enums.ts'
+import {
+  ArchiveInfo,
+  change,
+  ClearableText,
+  dto,
+  enumOf,
+  listOf,
+  maybe,
+  MaybeText,
+  Metadata,
+  nullable,
+  pageDto,
+  sameAs,
+  setOf,
+  Timestamp,
+  Uuid,
+  Version,
+  withDefault,
+} from '../../kernel/dto.ts'
+
+/** The fields of a CA record. */
+export const caFields = {
+  id: Uuid,
+  name: nullable(z.string()),
+  filename: z.string(),
+  subjectDn: z.string(),
+  subjectCommonName: z.string(),
+  issuerDn: z.string(),
+  issuerCommonName: z.string(),
+  serialNumber: z.string(),
+  fingerprint: z.string(),
+  validNotBefore: Timestamp,
+  validNotAfter: Timestamp,
+  publicKeyAlgorithm: enumOf(CryptoAlgorithm, 'CryptoAlgorithm'),
+  issuerCaId: nullable(Uuid),
+  root: z.boolean(),
+  trusted: z.boolean(),
+  certificateProviderId: nullable(Uuid),
+  archiveInfo: ArchiveInfo,
+  metadata: Metadata,
+}
+
+/** A CA as lists show it. */
+export const SearchCaResponseDto = dto('SearchCaResponseDto', caFields)
+
+/** A page of CAs. */
+export const SearchCaResponseDtoPage = pageDto('SearchCaResponseDtoPage', SearchCaResponseDto)
+
+/** A CA with its certificate. */
+export const GetCaResponseDto = dto('GetCaResponseDto', { ...caFields, pemCertificate: z.string() })
+
+/** The CA after its change. */
+export const UpdateCaResponseDto = sameAs('UpdateCaResponseDto', GetCaResponseDto)
+
+/** What is to change in a CA record; the certificate itself never does. */
+export const UpdateCaRequestDto = dto('UpdateCaRequestDto', {
+  name: ClearableText(),
+  trusted: change(z.boolean()),
+  version: Version,
+})
+
+/** Which CAs are looked for. */
+export const CaSearchRequestDto = dto('CaSearchRequestDto', {
+  simpleSearchTerm: MaybeText(),
+  issuerSearch: withDefault(z.boolean(), false),
+  caIds: maybe(setOf(Uuid)),
+  validNotBeforeStart: maybe(Timestamp),
+  validNotBeforeEnd: maybe(Timestamp),
+  validNotAfterStart: maybe(Timestamp),
+  validNotAfterEnd: maybe(Timestamp),
+  archived: withDefault(z.boolean(), false),
+})
+
+/** The certificate of a CA as a file. */
+export const CaCertificateDataPemDto = dto('CaCertificateDataPemDto', {
+  id: Uuid,
+  filename: z.string(),
+  pemCertificate: z.string(),
+})
+
+/** Which trusted CAs are wanted. */
+export const GetTrustedCasRequestDto = dto('GetTrustedCasRequestDto', {
+  policyId: maybe(Uuid),
+  caIds: maybe(setOf(Uuid)),
+})
+
+/** The CAs that are trusted now. */
+export const GetTrustedCasResponseDto = dto('GetTrustedCasResponseDto', {
+  trustedCas: listOf(CaCertificateDataPemDto),
+})
