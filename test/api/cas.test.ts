@@ -242,7 +242,7 @@ describe('trusted CAs', () => {
 
   test('are not those that are untrusted or archived', async () => {
     const [one, other] = await imported((await newRoot()).pem + (await newRoot()).pem)
-    const caIds = [one.id, other.id]
+    const caIds: string[] = [one.id, other.id]
     expect((await trusted({ caIds })).toSorted()).toEqual(caIds.toSorted())
     expect((await admin.patch(`/api/v1/cas/${one.id}`, { trusted: false })).status).toBe(200)
     expect((await admin.patch(`/api/v1/admin/${other.id}/archive?entity=CA&archive=true`)).status).toBe(204)
