@@ -11,6 +11,7 @@ import { operation } from '../../kernel/operation.ts'
 import { mapYielding, serially } from '../../kernel/yielding.ts'
 import { distinctOf, readBlocks, type Block } from '../cert-requests/import-blocks.ts'
 import { findIssuance, type Issuance } from '../cert-requests/import-issuers.ts'
+import { errorsOf, parsedOf, refusalIn } from '../cert-requests/import-rows.ts'
 import { shown } from './answers.ts'
 import { ImportCaRequestDto, ImportCaResponseDto, VerifyImportCaResponseDto } from './import-dtos.ts'
 import { judgeCas, type Judged } from './import-judgement.ts'
@@ -80,26 +81,17 @@ const store = async (em: EntityManager, prepared: Prepared, { fileName, trusted,
   return {
     importedCas: await rowsOf(em, ids),
     alreadyKnownCas: await rowsOf(em, known),
-    errors: judged.flatMap(({ verdict }, index) =>
-      verdict.kind === 'REFUSED'
-        ? [{ id: null, index, apiError: verdict.failure.code, errorMessage: verdict.failure.message }]
-        : [],
-    ),
+    errors: errorsOf(judged),
   }
 }
 
 const resultOf = ({ block, verdict }: Judged, index: number, { issuance, now }: { issuance: Issuance; now: Date }) => {
   const certificate = block?.certificate
   const issuer = issuance.issuerOf.get(certificate?.fingerprint ?? '') ?? ''
-  const refusal = verdict.kind === 'REFUSED' ? verdict.failure : null
+  const refusal = refusalIn({ verdict })
   return {
     index,
-    subjectDn: certificate?.subjectDn ?? null,
-    issuerDn: certificate?.issuerDn ?? null,
-    serialNumber: certificate?.serialNumber ?? null,
-    fingerprint: certificate?.fingerprint ?? null,
-    validNotBefore: certificate?.validNotBefore ?? null,
-    validNotAfter: certificate?.validNotAfter ?? null,
+    ...parsedOf(block),
     alreadyKnown: verdict.kind === 'KNOWN',
     issuerKnown: issuance.caIds.has(issuer) || issuance.chain.has(issuer),
     importable: verdict.kind === 'IMPORT',

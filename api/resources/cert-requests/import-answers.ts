@@ -7,6 +7,7 @@ import type { NewCertificate, storeImport } from '../../../storage/certificate-i
 import { metadataOf } from '../../../storage/rows/columns.ts'
 import type { ForeignCertificate } from './import-blocks.ts'
 import type { Issuance } from './import-issuers.ts'
+import { errorsOf, parsedOf, refusalIn } from './import-rows.ts'
 import type { Judged, Judgement } from './import-judgement.ts'
 
 const fileNameOf = ({ certificate: { subjectCommonName, serialNumber } }: ForeignCertificate): string =>
@@ -58,11 +59,7 @@ export const importAnswer = ({ judged }: Judgement, rows: Rows, now: Date) => {
     total: judged.length,
     importedCertificates: rows.map(row => ({ ...row, certStatus: certStatusAt(row, now), metadata: metadataOf(row) })),
     alreadyKnownCertificateIds: [...new Set(known)],
-    errors: judged.flatMap(({ verdict }, index) =>
-      verdict.kind === 'REFUSED'
-        ? [{ id: null, index, apiError: verdict.failure.code, errorMessage: verdict.failure.message }]
-        : [],
-    ),
+    errors: errorsOf(judged),
   }
 }
 
@@ -75,16 +72,11 @@ const messages = {
 const rowOf = ({ block, verdict, matchId }: Judged, index: number, { issuerOf, chain, caIds }: Issuance) => {
   const certificate = block?.certificate
   const issuer = issuerOf.get(certificate?.fingerprint ?? '') ?? ''
-  const refusal = verdict.kind === 'REFUSED' ? verdict.failure : null
+  const refusal = refusalIn({ verdict })
   const isKnownCa = verdict.kind === 'CHAIN' && caIds.has(certificate?.fingerprint ?? '')
   return {
     index,
-    subjectDn: certificate?.subjectDn ?? null,
-    issuerDn: certificate?.issuerDn ?? null,
-    serialNumber: certificate?.serialNumber ?? null,
-    fingerprint: certificate?.fingerprint ?? null,
-    validNotBefore: certificate?.validNotBefore ?? null,
-    validNotAfter: certificate?.validNotAfter ?? null,
+    ...parsedOf(block),
     alreadyKnown: verdict.kind === 'KNOWN' || isKnownCa,
     issuerKnown: caIds.has(issuer) || chain.has(issuer),
     importable: verdict.kind === 'IMPORT',
