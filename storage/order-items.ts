@@ -46,6 +46,16 @@ export const endItems = async (em: EntityManager, orderId: string, ends: readonl
   }
 }
 
+const locking = statement(
+  `with locked as (select id from cert_request
+      where id in (select cert_request_id from order_item where order_id = $1 and status = 'RUNNING') order by id for update)
+   select count(*) from locked`,
+)
+
+/** Locks the requests of the items that still run, in the order of their ids: whoever ends an item has its request. */
+export const lockRunning = async (em: EntityManager, orderId: string): Promise<void> =>
+  void (await locking.all(em, [orderId]))
+
 /** Cancels the running order item of a declined or archived request, and frees the request. */
 export const cancelItem = async (em: EntityManager, request: CertRequest): Promise<void> => {
   const { orderId } = request
