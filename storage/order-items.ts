@@ -14,9 +14,9 @@ export interface ItemEnd {
   readonly failure?: { readonly apiError: ApiError; readonly errorMessage: string } | undefined
 }
 
-// Each item is looked up and locked by its key, one after the other in the order of their ids: whatever else the planner may
-// choose depends on what it believes of the table, and until that is analysed it reads all items of the order. What another
-// transaction ends meanwhile is judged again behind its lock; what is locked stays in its place.
+// Each item is looked up and locked by its request, one after the other in the order of their ids, and `is not distinct from` leaves
+// no other index: what else the planner may choose depends on what it believes of the table, and until that is analysed it reads
+// all items of the order. What another transaction ends meanwhile is judged again behind its lock; what is locked stays in its place.
 const ending = statement(
   `update order_item
       set (status, failure_code, failure_message) = (select ($3::text[])[at], ($4::text[])[at], ($5::text[])[at]
@@ -24,7 +24,7 @@ const ending = statement(
     where status = 'RUNNING' and ctid = any(array(
       select item.place from (select unnest($2::uuid[]) as id order by id) as ended cross join lateral (
         select ctid as place from order_item
-         where order_id = $1 and cert_request_id = ended.id and status = 'RUNNING' for update) as item))`,
+         where order_id is not distinct from $1 and cert_request_id = ended.id and status = 'RUNNING' for update) as item))`,
 )
 
 /** So many ends in one statement, which looks through them for each. */

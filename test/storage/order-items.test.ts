@@ -1,7 +1,7 @@
 // Ending the items of an order: by their key, whatever is known of the table, and never twice.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
-import { endItems, type ItemEnd } from '../../storage/order-items.ts'
+import { countRunning, endItems, readyItems, type ItemEnd } from '../../storage/order-items.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { OrderItem } from '../../storage/rows/certificate-order.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -64,6 +64,16 @@ const rowsRead = async (em: EntityManager): Promise<number> => {
   )
   return Number(row?.read ?? 0)
 }
+
+test('a chunk of items is read without the rest of the order, also before the table is analysed', async () => {
+  await orm.em.fork().transactional(async em => {
+    const chunk = { from: 5000, to: 5249 }
+    const before = await rowsRead(em)
+    expect(await readyItems(em, orderId, chunk)).toHaveLength(250)
+    expect(await countRunning(em, orderId, chunk)).toBe(250)
+    expect((await rowsRead(em)) - before).toBeLessThanOrEqual(2 * 250)
+  })
+})
 
 // What the planner knows of the table: nothing; that orders have an item each, as before this one was placed; how it is.
 describe.each([
