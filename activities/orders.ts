@@ -7,7 +7,7 @@ import { record } from '../storage/audit.ts'
 import { CertRequest } from '../storage/rows/cert-request.ts'
 import { CertificateOrder, OrderItem } from '../storage/rows/certificate-order.ts'
 import { findLocked } from '../storage/lock.ts'
-import { countItems, endItems } from '../storage/order-items.ts'
+import { countItems, endItems, lockRunning } from '../storage/order-items.ts'
 import { countPlaced } from '../storage/positions.ts'
 import { orderStory } from '../storage/order-story.ts'
 import type { Services } from './services.ts'
@@ -57,6 +57,8 @@ const outcomeOf = async (em: EntityManager, orderId: string): Promise<OrderStatu
 }
 
 const close = async (em: EntityManager, orderId: string, now: Date): Promise<{ status: OrderStatus }> => {
+  // Requests come before what they hang on, as for those who decide on one or purge it.
+  await lockRunning(em, orderId)
   // Locked: a purge that deletes its last items at the same time sees it closed, or is seen.
   const order = await findLocked(em, CertificateOrder, orderId)
   // Its requests were deleted, and it with the last of them.

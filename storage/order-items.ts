@@ -14,23 +14,45 @@ export interface ItemEnd {
   readonly failure?: { readonly apiError: ApiError; readonly errorMessage: string } | undefined
 }
 
+// Each item is looked up and locked by its request, one after the other in the order of their ids, and `is not distinct from` leaves
+// no other index: what else the planner may choose depends on what it believes of the table, and until that is analysed it reads
+// all items of the order. What another transaction ends meanwhile is judged again behind its lock; what is locked stays in its place.
 const ending = statement(
-  `update order_item set status = e.status, failure_code = e.code, failure_message = e.message
-     from unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) as e(id, status, code, message)
-    where order_id = $1 and cert_request_id = e.id and order_item.status = 'RUNNING'`,
+  `update order_item
+      set (status, failure_code, failure_message) = (select ($3::text[])[at], ($4::text[])[at], ($5::text[])[at]
+             from array_position($2::uuid[], order_item.cert_request_id) as at)
+    where status = 'RUNNING' and ctid = any(array(
+      select item.place from (select unnest($2::uuid[]) as id order by id) as ended cross join lateral (
+        select ctid as place from order_item
+         where order_id is not distinct from $1 and cert_request_id = ended.id and status = 'RUNNING' for update) as item))`,
 )
 
+/** So many ends in one statement, which looks through them for each. */
+const endedAtOnce = 250
+
 /** Ends running items of an order; items that ended before stay as they are. */
-export const endItems = async (em: EntityManager, orderId: string, ends: readonly ItemEnd[]): Promise<void> => {
-  if (ends.length === 0) return
-  await ending.all(em, [
-    orderId,
-    ends.map(({ certRequestId }) => certRequestId),
-    ends.map(({ status }) => status),
-    ends.map(({ failure }) => failure?.apiError ?? null),
-    ends.map(({ failure }) => failure?.errorMessage ?? null),
-  ])
+export const endItems = async (em: EntityManager, orderId: string, all: readonly ItemEnd[]): Promise<void> => {
+  for (let start = 0; start < all.length; start += endedAtOnce) {
+    const ends = all.slice(start, start + endedAtOnce)
+    await ending.all(em, [
+      orderId,
+      ends.map(({ certRequestId }) => certRequestId),
+      ends.map(({ status }) => status),
+      ends.map(({ failure }) => failure?.apiError ?? null),
+      ends.map(({ failure }) => failure?.errorMessage ?? null),
+    ])
+  }
 }
+
+const locking = statement(
+  `with locked as (select id from cert_request
+      where id in (select cert_request_id from order_item where order_id = $1 and status = 'RUNNING') order by id for update)
+   select count(*) from locked`,
+)
+
+/** Locks the requests of the items that still run, in the order of their ids: whoever ends an item has its request. */
+export const lockRunning = async (em: EntityManager, orderId: string): Promise<void> =>
+  void (await locking.all(em, [orderId]))
 
 /** Cancels the running order item of a declined or archived request, and frees the request. */
 export const cancelItem = async (em: EntityManager, request: CertRequest): Promise<void> => {

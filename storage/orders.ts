@@ -6,22 +6,25 @@ import { insertRows } from './insert-rows.ts'
 import { CertificateOrder, OrderItem } from './rows/certificate-order.ts'
 import type { CertRequest } from './rows/cert-request.ts'
 
+/** A request of an order. */
+type OrderedRequest = Pick<CertRequest, 'id' | 'realmId' | 'label'>
+
 /** An order as it is placed; its id is that of its run. */
 export interface NewOrder {
   readonly id: string
   readonly createdBy: string
   readonly multiple: boolean
   readonly omitArtifacts: boolean
-  readonly requests: readonly CertRequest[]
+  readonly requests: readonly OrderedRequest[]
   readonly now: Date
 }
 
 const orderable = ['APPROVED', 'PENDING_APPROVAL', 'REQUIRES_EMAIL_VERIFICATION'] as const
 
-const itemsOf = (orderId: string, requests: readonly CertRequest[]) =>
+const itemsOf = (orderId: string, requests: readonly OrderedRequest[]) =>
   requests.map(({ id }, position) => ({ orderId, certRequestId: id, position, status: 'RUNNING' as const }))
 
-const factsOf = (requests: readonly CertRequest[]) =>
+const factsOf = (requests: readonly OrderedRequest[]) =>
   requests.map(({ id: objectId, realmId, label }) => ({
     type: 'CERTIFICATE_ORDERED' as const,
     objectId,

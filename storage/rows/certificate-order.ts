@@ -34,15 +34,15 @@ const item = defineEntity({
   name: 'OrderItem',
   tableName: 'order_item',
   properties: {
-    orderId: () => p.manyToOne(CertificateOrder).mapToPk().fieldName('order_id').primary().deleteRule('cascade'),
     certRequestId: () =>
       p.manyToOne(CertRequest).mapToPk().fieldName('cert_request_id').primary().deleteRule('cascade'),
+    orderId: () => p.manyToOne(CertificateOrder).mapToPk().fieldName('order_id').primary().deleteRule('cascade'),
     position: p.integer(),
     status: p.enum(valuesOf(OrderStatus)).$type<OrderStatus>(),
     failureCode: p.string().length(64).$type<ApiError>().nullable().onCreate(none),
     failureMessage: p.text().nullable().onCreate(none),
   },
-  indexes: [{ name: 'order_item_request', properties: ['certRequestId'] }],
+  indexes: [{ name: 'order_item_place', properties: ['orderId', 'position'] }],
 })
 
 /** One certificate request of an order, and what became of it. */

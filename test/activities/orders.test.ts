@@ -4,9 +4,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateOrder, OrderItem } from '../../storage/rows/certificate-order.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { claimRequests, deliver } from '../../storage/claims.ts'
+import { lockRow } from '../../storage/lock.ts'
+import { endItems } from '../../storage/order-items.ts'
 import { certRequestWorkflowId } from '../../workflows/ids.ts'
 import { searchAttributes } from '../../workflows/messages.ts'
+import { until } from '../support/issuing.ts'
 import {
   makeScene,
   newOrder,
@@ -172,6 +176,20 @@ test('closing expires what still waits, frees its requests, and a second closing
   expect((await fixture.em().findOneOrFail(CertificateOrder, orderId)).closedDate).toEqual(closed.closedDate)
   const ids = requests.map(({ id }) => id)
   expect(await fixture.em().count(AuditEvent, { objectId: { $in: ids }, eventType: 'ORDER_FAILED' })).toBe(2)
+})
+
+test('closing waits for a decision that is under way, and both are kept', async () => {
+  const { orderId, requests } = await order(pending)
+  const [{ id } = { id: '' }] = requests
+  const closing = await fixture.em().transactional(async em => {
+    await lockRow(em, CertRequest, id)
+    const going = run(fixture.activities.closeOrder, { orderId })
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until('closing waits', async () => (await fixture.em().execute<unknown[]>(waiting)).length > 0)
+    await endItems(em, orderId, [{ certRequestId: id, status: 'CANCELED' }])
+    return { going }
+  })
+  expect(await closing.going).toEqual({ status: 'CANCELED' })
 })
 
 test('of two runs that claim the same requests each request has one', async () => {

@@ -14,8 +14,10 @@ import type { Caller } from '../../kernel/caller.ts'
 import { denied } from '../../kernel/denied.ts'
 import { PENDING, type Pending, type Temporal } from '../../kernel/temporal.ts'
 
+type Issuable = Pick<CertRequest, 'certRequestStatus' | 'archived' | 'runId' | 'undelivered'>
+
 /** A request as the tables of contract 4.2 look at it. */
-export const issueStateOf = ({ certRequestStatus, archived, runId, undelivered }: CertRequest): IssueState => ({
+export const issueStateOf = ({ certRequestStatus, archived, runId, undelivered }: Issuable): IssueState => ({
   certRequestStatus,
   archived,
   ordered: runId != null && isOrder(runId),
@@ -23,21 +25,24 @@ export const issueStateOf = ({ certRequestStatus, archived, runId, undelivered }
   undelivered,
 })
 
-/** Answers how to get a request of the list: CERT_REQUEST_NOT_FOUND, or ACCESS_DENIED without the right to issue it. */
-export const loadRequests = async (em: EntityManager, caller: Caller, ids: readonly string[]) => {
-  const rows = await findByIds(em, CertRequest, ids)
+/** Answers how to get one of these requests: CERT_REQUEST_NOT_FOUND, or ACCESS_DENIED without the right to issue it. */
+export const mayIssue = async <T extends Pick<CertRequest, 'id' | 'place'>>(caller: Caller, rows: readonly T[]) => {
   const verdicts = await caller.which(
     'ISSUE',
     rows.map(row => row.place),
   )
   const found = new Map(rows.map((row, index) => [row.id, { row, allowed: verdicts[index] === true }]))
-  return (id: string): CertRequest => {
+  return (id: string): T => {
     const { row, allowed } = found.get(id) ?? {}
     if (!row) throw new Failure('CERT_REQUEST_NOT_FOUND')
     if (!allowed) throw denied('ISSUE')
     return row
   }
 }
+
+/** As mayIssue, for the requests of a list. */
+export const loadRequests = async (em: EntityManager, caller: Caller, ids: readonly string[]) =>
+  mayIssue(caller, await findByIds(em, CertRequest, ids))
 
 /** A request and what a synchronous call does with it. */
 export interface Planned {

@@ -4,11 +4,12 @@ import { BatchRefused, sortOut } from '../../../domain/batch.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { mustBeOrderable } from '../../../domain/issue-rules.ts'
 import { placeOrder } from '../../../storage/orders.ts'
+import { requestsToOrder, type RequestToOrder } from '../../../storage/requests-to-order.ts'
 import { CertRequest } from '../../../storage/rows/cert-request.ts'
 import { orderWorkflowId } from '../../../workflows/ids.ts'
 import { orderRun } from '../../../workflows/starts.ts'
 import { exampleIds } from '../../kernel/examples.ts'
-import { issueStateOf, loadRequests } from './issue.ts'
+import { issueStateOf, mayIssue } from './issue.ts'
 import { operation } from '../../kernel/operation.ts'
 import { optionally, Flag } from '../../kernel/query.ts'
 import {
@@ -49,7 +50,7 @@ export const orderCertificate = operation('POST /api/v2/certificates/cert-reques
 })
 
 /** Those of the list that can be ordered; the batch is refused when there are none (contract 1.7). */
-const orderableAmong = (ids: readonly string[], get: (id: string) => CertRequest, check?: (id: string) => void) => {
+const orderableAmong = (ids: readonly string[], get: (id: string) => RequestToOrder, check?: (id: string) => void) => {
   const judged = sortOut(ids, id => {
     mustBeOrderable(issueStateOf(get(id)))
     check?.(id)
@@ -71,8 +72,7 @@ export const orderMultipleCertificates = operation('POST /api/v2/certificates/ce
   fails: [409, 422],
   refuses: batchRefusals(),
   handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, clock }) => {
-    // In a fork that nobody flushes: these rows are read, and there may be 10,000.
-    const get = await loadRequests(em.fork(), caller, ids)
+    const get = await mayIssue(caller, await requestsToOrder(em, ids))
     const order = { id: newOrderId(), createdBy: caller.id, multiple: true, omitArtifacts, now: clock() }
     const taken = await placeOrder(em, { ...order, requests: orderableAmong(ids, get).accepted })
     const { accepted, errors } = orderableAmong(ids, get, id => mustBeTaken(taken, id))
