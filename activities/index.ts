@@ -7,6 +7,7 @@ import {
   importWorkflowId,
   mailCheckWorkflowId,
   mailWorkflowId,
+  ocspWorkflowId,
   passwordMailsWorkflowId,
   providerWorkflowId,
   signerWorkflowId,
@@ -24,6 +25,7 @@ import { issueActivities } from './issue/activities.ts'
 import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
 import { noticeActivities } from './notices.ts'
 import { oldRecordActivities } from './old-records.ts'
+import { ocspChecks } from './ocsp.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
 import { purgeActivities } from './purge.ts'
@@ -59,7 +61,7 @@ export const activityGroups = (services: Services) => ({
   /** Deleting what is archived. */
   purging: purgeActivities(services),
   /** Questions to the outside. */
-  probes: { ...providerChecks(services), ...mailChecks(services) },
+  probes: { ...providerChecks(services), ...mailChecks(services), ...ocspChecks(services) },
   /** Sending mails. */
   mailing: mailActivities(services),
   /** Writing to the identity provider. */
@@ -109,6 +111,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   giveUpMails: ({ groupId }) => mailWorkflowId(groupId),
   sendMails: ({ groupId }) => mailWorkflowId(groupId),
   sendTestMail: ({ userId }) => mailCheckWorkflowId(userId),
+  askOcspResponder: ({ certificateId }) => ocspWorkflowId(certificateId),
   beginRevocation: ({ revocationId }) => revocationId,
   revokePart: ({ revocationId }) => revocationId,
   closeRevocation: ({ revocationId }) => revocationId,

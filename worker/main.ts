@@ -129,6 +129,7 @@ const start = async () => {
     settings,
     runs,
     mailStarts,
+    privateNetworks: config.OUTBOUND_PRIVATE_ADDRESSES,
     directory: directoryIn(config),
     clock,
     baseUrl: config.BASE_URL,
