@@ -44,7 +44,8 @@ const term: Largest = { body: { simpleSearchTerm: text } }
 const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
-const small = `downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
+const small =
+  `getOcspStatus getRaOcspStatus downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
   retrieveRaCertificateP12 revokeRaCertificate editPasswordLoginRoleToUser getUser importProviderClients
   importProviderUsers approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
   deleteArchived
