@@ -1,8 +1,9 @@
 // OCSP messages that lie or were made to break a parser: each is refused for its reason, and thousands of mutations of real
 // ones are read or refused; nothing else is ever thrown.
+import { sign } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { context, enumerated, integer, octetString, oid, sequence, tlv } from '../../pki/asn1/der.ts'
+import { bitString, context, enumerated, integer, octetString, oid, sequence, tlv } from '../../pki/asn1/der.ts'
 import { readDer } from '../../pki/asn1/der-reader.ts'
 import { extension } from '../../pki/certificate/extensions.ts'
 import { encodeCertId } from '../../pki/ocsp/cert-id.ts'
@@ -11,7 +12,6 @@ import { OcspError } from '../../pki/ocsp/ocsp-error.ts'
 import { encodeOcspRequest, mostCertIds, parseOcspRequest } from '../../pki/ocsp/request.ts'
 import { encodeOcspError, type OcspAnswer } from '../../pki/ocsp/response.ts'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
-import { getTemplate } from './hierarchy.ts'
 import { mutate, mutateValue, mutation, valueMutation } from './mutations.ts'
 import {
   after,
@@ -65,8 +65,8 @@ describe('an answer that lies is refused', () => {
     const template = { ...internalTemplates.OCSP_SIGNER, extendedKeyUsages: ['anyExtendedKeyUsage'] }
     expect(judged(await by(await below(setting.ca)))).toBe(mayNot)
     expect(judged(await by(await makeDelegate(setting.ca, { template })))).toBe(mayNot)
-    const signsNothing = { ...internalTemplates.OCSP_SIGNER, keyUsages: getTemplate('SERVER').keyUsages.slice(1) }
-    const made = makeDelegate(setting.ca, { template: { ...signsNothing, keyUsages: ['keyAgreement'] } })
+    const agreesOnly = { ...internalTemplates.OCSP_SIGNER, keyUsages: ['keyAgreement'] as const }
+    const made = makeDelegate(setting.ca, { template: agreesOnly })
     expect(judged(await by(await made))).toBe(mayNot)
   })
 
@@ -78,8 +78,12 @@ describe('an answer that lies is refused', () => {
   })
 
   test('signed by a certificate below a delegate', async () => {
-    const ca = { ...setting.ca, ...setting.delegate }
-    await expect(makeDelegate(ca)).rejects.toThrow()
+    const { key, certificate } = setting.delegate
+    const pretended = { ...setting.ca, key, certificate: { ...certificate, isCa: true } }
+    const further = await makeDelegate(pretended)
+    const certificates = [further.certificate.der, certificate.der]
+    const responder = { byKey: further.certificate.publicKeySpki }
+    expect(judged(await by(further, { certificates, responder }))).toBe(mayNot)
   })
 
   test('signed by the wrong key, or changed since', async () => {
@@ -123,15 +127,35 @@ describe('an answer that lies is refused', () => {
     expect(judged(await at(after(-23 * hourMs), null))).toBe('read')
     expect(judged(await at(after(-25 * hourMs), null))).toBe(old)
   })
+})
 
-  test('with a critical extension that is not known', async () => {
-    const certId = encodeCertId(setting.ca.certificate, setting.leaf.serialNumber)
-    const der = await answerOf(setting, { singles: [goodOf(setting, { certId })], nonce })
-    const at = der.indexOf(Buffer.from('0609', 'hex'), der.indexOf(nonce) - 20)
-    const unknown = Buffer.from(der)
-    unknown[at + 10] = 0x63
-    // Not critical: it is ignored, and the signature is wrong.
-    expect(judged(unknown)).toBe(wrong)
+describe('an answer in other words', () => {
+  const ecdsaWithSha1 = sequence(oid('1.2.840.10045.4.1'))
+
+  /** The good answer with other members, signed by the CA. */
+  const resigned = async (change: (members: readonly Buffer[]) => readonly Buffer[], digest = 'sha256') => {
+    const response = readDer(await answerOf(setting)).children[1]?.children[0]?.children[1]
+    const [data, algorithm] = readDer(response?.content ?? Buffer.alloc(0)).children
+    const changed = sequence(...change(data?.children.map(({ raw }) => raw) ?? []))
+    const identifier = digest === 'sha1' ? ecdsaWithSha1 : (algorithm?.raw ?? Buffer.alloc(0))
+    const basic = sequence(changed, identifier, bitString(sign(digest, changed, setting.ca.key)))
+    return sequence(enumerated(0), context(0, sequence(oid(ocspOids.basic), octetString(basic))))
+  }
+  const withExtension = (critical: boolean) =>
+    resigned(members => [...members, context(1, sequence(extension('1.2.3.4', Buffer.of(5, 0), critical)))])
+
+  test('is read where they mean the same', async () => {
+    expect(judged(await resigned(members => members))).toBe('read')
+    expect(judged(await resigned(members => [context(0, integer(0)), ...members]))).toBe('read')
+    expect(judged(await withExtension(false))).toBe('read')
+  })
+
+  test('is refused where they do not, or where they must be understood', async () => {
+    expect(judged(await withExtension(true))).toBe('MALFORMED: An extension is critical and not known')
+    const otherVersion = await resigned(members => [context(0, integer(1)), ...members])
+    expect(judged(otherVersion)).toBe('MALFORMED: The version is none of OCSP')
+    expect(judged(await resigned(members => [...members, integer(1)]))).toMatch(/^MALFORMED/)
+    expect(judged(await resigned(members => members, 'sha1'))).toBe('SIGNATURE: The answer is signed by SHA-1')
   })
 })
 
