@@ -38,12 +38,13 @@ const loadQuestion = async (em: EntityManager, services: Services, certificateId
     disableIdentityMap: true,
   })
   const issuer = await em.findOne(Ca, { id: certificate?.issuerCaId ?? null, archived: false }, { fields: ['der'] })
-  if (!certificate || !issuer) throw new Failure('NO_OCSP_RESPONDER')
-  const { serialNumber, ocspUrls, imported } = certificate
+  const urls = responderUrls(certificate?.ocspUrls ?? [])
+  if (!certificate || !issuer || urls.length === 0) throw new Failure('NO_OCSP_RESPONDER')
+  const { serialNumber, imported } = certificate
   return {
     serialNumber,
     issuer: parseCertificate(issuer.der),
-    urls: responderUrls(ocspUrls),
+    urls,
     own: imported ? [] : responderUrls((await linksBelow(services, issuer.id)).ocsp),
   }
 }

@@ -1,10 +1,12 @@
 // One POST to an address that somebody else has named: to addresses that may be asked alone, judged where the connection is
 // made, so that a name which means another machine a moment later gains nothing; no redirect is followed, no proxy is used,
 // no login is sent, and time and octets are bounded.
-import { lookup as resolve, type LookupAddress } from 'node:dns'
+import type { LookupAddress, LookupOptions } from 'node:dns'
+import { lookup as resolve } from 'node:dns/promises'
 import { type ClientRequest, type IncomingMessage, request as requestByHttp, type RequestOptions } from 'node:http'
 import { request as requestByHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import pLimit from 'p-limit'
 
 /** FORBIDDEN: no address that may be asked; UNREACHABLE: no answer in time; ANSWER: none of status 200, or too long. */
 export type OutsideFault = 'FORBIDDEN' | 'UNREACHABLE' | 'ANSWER'
@@ -35,17 +37,28 @@ export interface OutsidePost {
 
 const forbidden = () => new OutsideError('FORBIDDEN')
 
-/** The lookup of a connection, of which only addresses come that may be asked. */
-const guarded = (mayBeAsked: OutsidePost['mayBeAsked']): LookupFunction => {
+/**
+ * A lookup holds a thread of the pool in which keys sign, for as long as a name server takes: of its four, one at most is
+ * for names that others chose.
+ */
+const oneAtATime = pLimit(1)
+
+/** The lookup of a connection, of which only addresses come that may be asked; one that nobody waits for is not begun. */
+const guarded = ({ mayBeAsked }: OutsidePost, signal: AbortSignal): LookupFunction => {
+  const find = async (hostname: string, options: LookupOptions): Promise<LookupAddress[]> => {
+    signal.throwIfAborted()
+    const found = await resolve(hostname, { ...options, all: true })
+    const addresses = found.filter(({ address }) => mayBeAsked(address))
+    if (addresses.length === 0) throw forbidden()
+    return addresses
+  }
   return (hostname, options, callback) => {
-    const answer = (error: NodeJS.ErrnoException | null, found: LookupAddress[]): void => {
-      const addresses = error ? [] : found.filter(({ address }) => mayBeAsked(address))
-      const [first] = addresses
-      if (!first) callback(error ?? forbidden(), [])
-      else if (options.all) callback(null, addresses)
-      else callback(null, first.address, first.family)
+    const answer = (addresses: LookupAddress[]): void => {
+      const [{ address, family } = { address: '', family: 4 }] = addresses
+      if (options.all) callback(null, addresses)
+      else callback(null, address, family)
     }
-    resolve(hostname, { ...options, all: true }, answer)
+    oneAtATime(find, hostname, options).then(answer, (error: Error) => callback(error, []))
   }
 }
 
@@ -67,15 +80,18 @@ const answered = (request: ClientRequest, most: number): Promise<Buffer> =>
     request.on('response', response => void read(response, most).then(settle, reject))
   })
 
-const optionsOf = ({ contentType, body, ms, mayBeAsked }: OutsidePost): RequestOptions => ({
-  method: 'POST',
-  // A connection of its own: none that was made under another judgement, and no proxy of the environment.
-  agent: false,
-  lookup: guarded(mayBeAsked),
-  headers: { 'Content-Type': contentType, 'Content-Length': body.length, Connection: 'close' },
-  maxHeaderSize: 8192,
-  signal: AbortSignal.timeout(ms),
-})
+const optionsOf = (post: OutsidePost): RequestOptions => {
+  const signal = AbortSignal.timeout(post.ms)
+  return {
+    method: 'POST',
+    // A connection of its own: none that was made under another judgement, and no proxy of the environment.
+    agent: false,
+    lookup: guarded(post, signal),
+    headers: { 'Content-Type': post.contentType, 'Content-Length': post.body.length, Connection: 'close' },
+    maxHeaderSize: 8192,
+    signal,
+  }
+}
 
 /** The octets that an address answers with status 200; OutsideError. */
 export const postOutside = async (post: OutsidePost): Promise<Buffer> => {

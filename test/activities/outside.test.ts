@@ -81,6 +81,21 @@ describe('a post', () => {
     expect((await post('127.0.0.1', () => true, 6)).length).toBe(6)
   })
 
+  test.each(['before its answer', 'in the middle of it'])('ends in time where the other side stops %s', async where => {
+    const silent = createServer((_, response) => {
+      if (where !== 'before its answer') response.write('ans')
+    })
+    await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
+    try {
+      const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`
+      const sent = { url, body: Buffer.from('question'), contentType: 'text/plain', most: 100, ms: 200 }
+      await expect(postOutside({ ...sent, mayBeAsked: () => true })).rejects.toMatchObject({ fault: 'UNREACHABLE' })
+    } finally {
+      silent.closeAllConnections()
+      silent.close()
+    }
+  })
+
   test('uses no proxy of the environment', async () => {
     process.env['http_proxy'] = 'http://127.0.0.1:1'
     try {
