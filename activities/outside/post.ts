@@ -6,6 +6,7 @@ import { lookup as resolve } from 'node:dns/promises'
 import { type ClientRequest, type IncomingMessage, request as requestByHttp, type RequestOptions } from 'node:http'
 import { request as requestByHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { callbackify } from 'node:util'
 import pLimit from 'p-limit'
 
 /** FORBIDDEN: no address that may be asked; UNREACHABLE: no answer in time; ANSWER: none of status 200, or too long. */
@@ -52,14 +53,14 @@ const guarded = ({ mayBeAsked }: OutsidePost, signal: AbortSignal): LookupFuncti
     if (addresses.length === 0) throw forbidden()
     return addresses
   }
-  return (hostname, options, callback) => {
-    const answer = (addresses: LookupAddress[]): void => {
-      const [{ address, family } = { address: '', family: 4 }] = addresses
-      if (options.all) callback(null, addresses)
-      else callback(null, address, family)
-    }
-    oneAtATime(find, hostname, options).then(answer, (error: Error) => callback(error, []))
-  }
+  const lookUp = callbackify((hostname: string, options: LookupOptions) => oneAtATime(find, hostname, options))
+  return (hostname, options, callback) =>
+    lookUp(hostname, options, (error, addresses) => {
+      const [first] = addresses ?? []
+      if (error || !first) callback(error ?? forbidden(), [])
+      else if (options.all) callback(null, addresses)
+      else callback(null, first.address, first.family)
+    })
 }
 
 const read = async (response: IncomingMessage, most: number): Promise<Buffer> => {
