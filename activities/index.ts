@@ -8,6 +8,7 @@ import {
   mailCheckWorkflowId,
   mailWorkflowId,
   ocspSignerWorkflowId,
+  ocspWorkflowId,
   passwordMailsWorkflowId,
   providerWorkflowId,
   signerWorkflowId,
@@ -24,7 +25,8 @@ import { expiryActivities } from './expiry.ts'
 import { issueActivities } from './issue/activities.ts'
 import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
 import { noticeActivities } from './notices.ts'
-import { ocspActivities, ocspRecords } from './ocsp.ts'
+import { ocspChecks } from './ocsp.ts'
+import { ocspSignerActivities, ocspSignerRecords } from './ocsp-signers.ts'
 import { oldRecordActivities } from './old-records.ts'
 import { orderActivities } from './orders.ts'
 import { providerChecks, providerPreparations } from './providers.ts'
@@ -50,7 +52,7 @@ export const activityGroups = (services: Services) => ({
     ...verificationActivities(services),
     ...revocationRecords(services),
     ...crlRecords(services),
-    ...ocspRecords(services),
+    ...ocspSignerRecords(services),
   },
   /** Making keys, signing and storing. */
   signing: {
@@ -58,12 +60,12 @@ export const activityGroups = (services: Services) => ({
     ...revocationActivities(services),
     ...crlActivities(services),
     ...signerActivities(services),
-    ...ocspActivities(services),
+    ...ocspSignerActivities(services),
   },
   /** Deleting what is archived. */
   purging: purgeActivities(services),
   /** Questions to the outside. */
-  probes: { ...providerChecks(services), ...mailChecks(services) },
+  probes: { ...providerChecks(services), ...mailChecks(services), ...ocspChecks(services) },
   /** Sending mails. */
   mailing: mailActivities(services),
   /** Writing to the identity provider. */
@@ -113,6 +115,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   giveUpMails: ({ groupId }) => mailWorkflowId(groupId),
   sendMails: ({ groupId }) => mailWorkflowId(groupId),
   sendTestMail: ({ userId }) => mailCheckWorkflowId(userId),
+  askOcspResponder: ({ certificateId }) => ocspWorkflowId(certificateId),
   beginRevocation: ({ revocationId }) => revocationId,
   revokePart: ({ revocationId }) => revocationId,
   closeRevocation: ({ revocationId }) => revocationId,

@@ -1,23 +1,122 @@
-// The signers of OCSP answers, made one at a time for each CA, and asked for when they are due.
-import { casWithoutOcspSigner, makeOcspSigner } from '../authority/ocsp-signers.ts'
-import { ocspSignerRun } from '../workflows/starts.ts'
-import { beating } from './beating.ts'
+// Asking the OCSP responders of a certificate (RFC 6960 A.1): those that it names, when its issuer is a CA of the records.
+import { randomBytes } from 'node:crypto'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { linksBelow } from '../authority/links.ts'
+import { Failure } from '../domain/failure.ts'
+import { responderUrls } from '../domain/ocsp-rules.ts'
+import { type CertificateDescription, parseCertificate } from '../pki/certificate/certificate.ts'
+import { OcspError } from '../pki/ocsp/ocsp-error.ts'
+import { encodeOcspRequest } from '../pki/ocsp/request.ts'
+import { longestAnswer } from '../pki/ocsp/response-reader.ts'
+import { type OcspVerdict, verifyOcspResponse } from '../pki/ocsp/verify.ts'
+import { Ca } from '../storage/rows/ca.ts'
+import { Certificate } from '../storage/rows/certificate.ts'
+import type { OcspAnswerFacts, OcspCheck } from '../workflows/ocsp.ts'
+import { mayBeAsked } from './outside/addresses.ts'
+import { OutsideError, type OutsideFault, postOutside } from './outside/post.ts'
 import type { Services } from './services.ts'
 
-/** Asking for the signers that are due. */
-export const ocspRecords = (services: Services) => ({
-  /** Idempotency key: the workflow id of the run of each signer; one that is there already is left alone. */
-  startDueOcspSigners: async (): Promise<{ started: number }> => {
-    const started: boolean[] = []
-    for (const caId of await casWithoutOcspSigner(services.orm.em.fork(), services.clock()))
-      started.push(await services.runs.start(ocspSignerRun(caId)))
-    return { started: started.filter(Boolean).length }
-  },
+/** So long all responders of a certificate together may take (contract 10.3). */
+const patienceMs = 10_000
+
+/** So many checks go on in a worker at once: responders that do not answer must not take the places of all other work. */
+const mostAtOnce = 8
+
+let asking = 0
+
+/** One question: about which certificate, of whom, and which responders are our own. */
+interface Question {
+  readonly serialNumber: string
+  readonly issuer: CertificateDescription
+  readonly urls: readonly string[]
+  readonly own: readonly string[]
+}
+
+const loadQuestion = async (em: EntityManager, services: Services, certificateId: string): Promise<Question> => {
+  const certificate = await em.findOne(Certificate, certificateId, {
+    fields: ['serialNumber', 'ocspUrls', 'issuerCaId', 'imported'],
+    disableIdentityMap: true,
+  })
+  const issuer = await em.findOne(Ca, { id: certificate?.issuerCaId ?? null, archived: false }, { fields: ['der'] })
+  const urls = responderUrls(certificate?.ocspUrls ?? [])
+  if (!certificate || !issuer || urls.length === 0) throw new Failure('NO_OCSP_RESPONDER')
+  const { serialNumber, imported } = certificate
+  return {
+    serialNumber,
+    issuer: parseCertificate(issuer.der),
+    urls,
+    own: imported ? [] : responderUrls((await linksBelow(services, issuer.id)).ocsp),
+  }
+}
+
+const sentences: Readonly<Record<OutsideFault, string>> = {
+  FORBIDDEN: 'has an address that may not be asked',
+  UNREACHABLE: 'could not be reached, or did not answer in time',
+  ANSWER: 'gave no OCSP answer',
+}
+
+/** What was wrong with a responder, for the caller: nothing of what it sent, and little of the network. */
+const sentenceOf = (error: unknown): string => {
+  if (error instanceof OutsideError) return sentences[error.fault]
+  if (!(error instanceof OcspError)) throw error
+  return error.fault === 'MALFORMED' ? sentences.ANSWER : `gave an answer that is not believed: ${error.message}`
+}
+
+const factsOf = (verdict: OcspVerdict, responderUrl: string): OcspAnswerFacts => ({
+  status: verdict.status,
+  revocationReason: verdict.revocationReason,
+  revocationDate: verdict.revocationDate?.toISOString() ?? null,
+  producedAt: verdict.producedAt.toISOString(),
+  thisUpdate: verdict.thisUpdate.toISOString(),
+  nextUpdate: verdict.nextUpdate?.toISOString() ?? null,
+  responderUrl,
 })
 
-/** Making signers. */
-export const ocspActivities = (services: Services) => ({
-  /** Idempotency key: what the records say; where no signer is due nothing is made. */
-  makeOcspSigner: ({ caId }: { readonly caId: string }): Promise<void> =>
-    beating(() => services.orm.em.fork().transactional(em => makeOcspSigner(em, services, caId))),
+const askOne = async (services: Services, question: Question, { url, ms }: { url: string; ms: number }) => {
+  const { serialNumber, issuer, own } = question
+  // RFC 9654 2.1: 32 octets.
+  const nonce = randomBytes(32)
+  const der = await postOutside({
+    url,
+    body: encodeOcspRequest({ serialNumber, issuer, nonce }),
+    contentType: 'application/ocsp-request',
+    most: longestAnswer,
+    ms,
+    // Our own responder is where our own settings say, which is often no public address.
+    mayBeAsked: address => own.includes(url) || mayBeAsked(address, services.privateNetworks),
+  })
+  return verifyOcspResponse(der, { serialNumber, issuer, nonce, now: services.clock() })
+}
+
+/** The first valid answer; what is left of the time is shared by the responders that are left. */
+const askAll = async (services: Services, question: Question): Promise<OcspCheck> => {
+  const { urls } = question
+  const end = performance.now() + patienceMs
+  const problems: string[] = []
+  for (const [index, url] of urls.entries()) {
+    const ms = Math.max(1, Math.floor((end - performance.now()) / (urls.length - index)))
+    try {
+      return { answer: factsOf(await askOne(services, question, { url, ms }), url), problem: null }
+    } catch (error) {
+      problems.push(`The OCSP responder ${url} ${sentenceOf(error)}.`)
+    }
+  }
+  return { answer: null, problem: problems.join(' ') }
+}
+
+const inPlace = async <T>(ask: () => Promise<T>): Promise<T> => {
+  if (asking >= mostAtOnce) throw new Failure('SERVICE_UNAVAILABLE', 'Too many OCSP responders are being asked now.')
+  asking += 1
+  try {
+    return await ask()
+  } finally {
+    asking -= 1
+  }
+}
+
+/** Asking OCSP responders. */
+export const ocspChecks = (services: Services) => ({
+  /** Idempotency: asking changes nothing; the last answer counts. */
+  askOcspResponder: ({ certificateId }: { readonly certificateId: string }): Promise<OcspCheck> =>
+    inPlace(async () => askAll(services, await loadQuestion(services.orm.em.fork(), services, certificateId))),
 })

@@ -4,6 +4,7 @@ import type { Directory } from './directory/keycloak.ts'
 import type { AuthorityServices } from '../authority/services.ts'
 import type { Start } from '../workflows/starts.ts'
 import type { MailStarts } from './mail/starting.ts'
+import type { Networks } from './outside/addresses.ts'
 
 /** Starts and ends runs by their business id; a run that is there already, or no more, is success. */
 export interface Runs {
@@ -20,4 +21,6 @@ export interface Services extends AuthorityServices {
   /** The identity provider. */
   readonly directory: Directory
   readonly mailStarts: MailStarts
+  /** The networks that are not of the internet and may be asked all the same for what URLs in certificates name. */
+  readonly privateNetworks: Networks
 }

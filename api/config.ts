@@ -95,7 +95,7 @@ export const ApiConfig = z.object({
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
   /** Calls a minute that make keys, for each principal; 0 in this and the next: no limit. Each process counts alone. */
   RATE_LIMIT_KEYS: rate(600),
-  /** Calls a minute that judge a key or a PKCS#10 request, for each principal. */
+  /** Calls a minute that judge a key or a PKCS#10 request, or ask an OCSP responder, for each principal. */
   RATE_LIMIT_CHECK: rate(6000),
   /** Calls a minute that sign or decrypt by a signer, for each principal: a SCEP gateway is one for all of its devices. */
   RATE_LIMIT_SIGNER: rate(30_000),

@@ -157,6 +157,13 @@ export const RevocationReason = {
 } as const satisfies Enumeration
 export type RevocationReason = keyof typeof RevocationReason
 
+export const OcspStatus = {
+  GOOD: 'Not revoked',
+  REVOKED: 'Revoked or on hold',
+  UNKNOWN: 'The responder does not know it',
+} as const satisfies Enumeration
+export type OcspStatus = keyof typeof OcspStatus
+
 export const CertificateSearchKey = {
   SUBJECT_DN: 'Subject name (substring)',
   SUBJECT_COMMON_NAME: "Subject's common name (substring)",

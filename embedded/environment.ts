@@ -48,6 +48,8 @@ export interface WorkerEnvironment extends CommonEnvironment {
   readonly DIRECTORY_CLIENT_ID: string
   readonly DIRECTORY_CLIENT_SECRET: string
   readonly DIRECTORY_AUDIENCE: string
+  /** Responders on this machine may be asked. */
+  readonly OUTBOUND_PRIVATE_ADDRESSES: string
   readonly WORKER_METRICS_ADDRESS: string
 }
 
@@ -142,6 +144,7 @@ export const workerEnvironment = (started: Started): WorkerEnvironment => ({
   DIRECTORY_CLIENT_ID: demoPrincipals.directoryClientId,
   DIRECTORY_CLIENT_SECRET: started.secrets.directoryClientSecret,
   DIRECTORY_AUDIENCE: tokenAudience,
+  OUTBOUND_PRIVATE_ADDRESSES: '127.0.0.0/8,::1',
   WORKER_METRICS_ADDRESS: `127.0.0.1:${started.config.WORKER_METRICS_PORT}`,
 })
 

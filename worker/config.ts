@@ -1,6 +1,16 @@
 // The worker's configuration: the environment, read once by main.ts.
 import { z } from 'zod'
+import { parseNetworks } from '../activities/outside/addresses.ts'
 import { KeyList } from '../storage/config.ts'
+
+const NetworkList = z.string().transform((text, context) => {
+  try {
+    return parseNetworks(text)
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be networks such as 10.0.0.0/8, comma separated' })
+    return z.NEVER
+  }
+})
 
 export const WorkerConfig = z.object({
   /** The database of record. */
@@ -41,6 +51,8 @@ export const WorkerConfig = z.object({
   DIRECTORY_CLIENT_SECRET: z.string().optional(),
   /** The audience that the tokens of new API clients get; empty: none. As OIDC_AUDIENCE of the API. */
   DIRECTORY_AUDIENCE: z.string().default(''),
+  /** Networks that are not of the internet in which responders named by certificates may be asked, `10.1.0.0/16,fd00::/64`. */
+  OUTBOUND_PRIVATE_ADDRESSES: z.string().default('').pipe(NetworkList),
   /** Client id at the identity provider that gets ADMIN at first start. */
   START_ADMIN_CLIENT_ID: z.string().optional(),
   /** Subject at the identity provider that gets ADMIN at first start. */

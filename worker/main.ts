@@ -107,6 +107,9 @@ const connect = async () => {
   return { orm, connection, dataConverter, client }
 }
 
+const warnOfMails: ConstructorParameters<typeof MailStarts>[0]['warn'] = (text, { error, ...meta }) =>
+  log.warn({ err: error, ...meta }, text)
+
 const start = async () => {
   Runtime.install({ shutdownSignals: [], telemetryOptions: telemetry(config.WORKER_METRICS_ADDRESS), logger })
   const { orm, connection, dataConverter, client } = await connect()
@@ -118,17 +121,14 @@ const start = async () => {
     warn: (text, err) => log.warn({ err }, text),
   })
   const runs = createRuns(client, config.TEMPORAL_TASK_QUEUE)
-  const mailStarts = new MailStarts({
-    orm,
-    runs,
-    warn: (text, { error, ...meta }) => log.warn({ err: error, ...meta }, text),
-  })
+  const mailStarts = new MailStarts({ orm, runs, warn: warnOfMails })
   const services: Services = {
     orm,
     seal,
     settings,
     runs,
     mailStarts,
+    privateNetworks: config.OUTBOUND_PRIVATE_ADDRESSES,
     directory: directoryIn(config),
     clock,
     baseUrl: config.BASE_URL,

@@ -41,6 +41,9 @@ export const mailWorkflowId = (groupId: string): string => `mail/${groupId}`
 /** The run that sends a test mail to a user. */
 export const mailCheckWorkflowId = (userId: string): string => `mail-check/${userId}`
 
+/** The run that asks the OCSP responder of a certificate: those who ask at the same time share it. */
+export const ocspWorkflowId = (certificateId: string): string => `ocsp/${certificateId}`
+
 /** The run that registers or changes a user: one at a time. */
 export const userWorkflowId = (userId: string): string => `user/${userId}`
 

@@ -24,6 +24,7 @@ interface RunFacts {
     | 'ORDER'
     | 'REVOKE'
     | 'CRL'
+    | 'OCSP'
     | 'SIGNER'
     | 'PROVIDER'
     | 'MAIL'

@@ -70,7 +70,9 @@ export const libraries: readonly {
   { library: /^pg(\/|-|$)/, in: ['embedded'], files: /^storage\/(setting-changes|statement)\.ts$/ },
   { library: /^kysely$/, in: [], files: /^storage\/statement\.ts$/ },
   { library: /^(pkijs|asn1js|pvutils)$/, in: ['pki'] },
-  { library: /^(@noble\/|ipaddr\.js$)/, in: ['pki'] },
+  { library: /^@noble\//, in: ['pki'] },
+  // Addresses in certificates, and those that certificates have us ask.
+  { library: /^ipaddr\.js$/, in: ['pki', 'activities'] },
   { library: /^nodemailer/, in: ['activities', 'doctor', 'embedded'] },
   { library: /^@temporalio\/workflow$/, in: ['workflows'] },
   { library: /^@temporalio\/(worker|activity)$/, in: ['worker', 'activities'] },

@@ -94,6 +94,7 @@ const inputs = {
   giveUpMails: { groupId: id },
   sendMails: { groupId: id, after: null },
   sendTestMail: { userId: id },
+  askOcspResponder: { certificateId: id },
   beginRevocation: { revocationId: `revoke/${id}` },
   revokePart: { revocationId: `revoke/${id}`, from: 0, to: 1 },
   closeRevocation: { revocationId: `revoke/${id}` },

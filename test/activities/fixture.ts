@@ -53,6 +53,7 @@ export const openFixture = async (own: Partial<Services> = {}) => {
     clock: () => new Date(),
     baseUrl: 'http://localhost',
     directory: openDirectory(undefined),
+    privateNetworks: [],
     ...own,
   }
   await firstStart(services, [])

@@ -25,6 +25,7 @@ import {
   startExampleInstallation,
   type ExampleInstallation,
 } from '../support/example-installation.ts'
+import { startExampleResponder } from '../support/example-responder.ts'
 import { enableScep } from '../support/example-signer.ts'
 import { setSetting } from '../support/issuing.ts'
 import { serviceUrlOf } from '../support/database.ts'
@@ -54,6 +55,7 @@ interface Call extends Documented {
 }
 
 let installation: ExampleInstallation
+let responder: Awaited<ReturnType<typeof startExampleResponder>>
 let calls: ReadonlyMap<string, Call>
 let components: Json
 let sent = 0
@@ -63,6 +65,7 @@ let counter: Awaited<ReturnType<typeof statementCounter>>
 
 beforeAll(async () => {
   installation = await startExampleInstallation()
+  responder = await startExampleResponder(installation)
   counter = await statementCounter(serviceUrlOf(installation.service.databaseUrl))
   const { paths, components: named } = (await installation.service.anonymous.get('/api/openapi.json')).body
   const all = Object.entries(paths as Record<string, Record<string, Documented>>).flatMap(([path, methods]) =>
@@ -79,6 +82,7 @@ afterAll(async () => {
     keepStatements(statements)
   }
   await counter.close()
+  await responder.stop()
   await installation.stop()
 })
 
@@ -160,6 +164,11 @@ const before: Readonly<Record<string, () => Promise<unknown>>> = {
   findEeByCertBytes: importCertificate,
   findUserByRaCertificate: importRaCertificate,
   registerUser: () => forgetAddress('grace@example.org'),
+  getOcspStatus: () => responder.give(),
+  getRaOcspStatus: async () => {
+    await makeRaCertificate()
+    await responder.give()
+  },
   getCertificateByFingerprint: importCertificate,
   getCertificateByIssuerDnBinAndSerialNumber: importCertificate,
   getEndEntityPasswordByEndEntityIdAndPolicyId: makePassword,

@@ -3,11 +3,13 @@ import type { KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { KeySpec } from '../../domain/key-rules.ts'
 import {
+  buildTbs,
   type CertificateDescription,
   generateSerialNumber,
   issueCertificate,
   parseCertificate,
   selfIssuer,
+  signTbs,
 } from '../../pki/certificate/certificate.ts'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
 import type { TbsInput } from '../../pki/certificate/tbs-certificate.ts'
@@ -37,11 +39,11 @@ export interface OcspSetting {
   readonly delegate: Holder
 }
 
-/** A certificate below a CA, of a new key. */
+/** A certificate below a CA, of a new key, whatever it says. */
 export const below = async (ca: Authority, over: Partial<TbsInput> = {}): Promise<Holder> => {
   const keys = await generateKeyPair(curve)
   const input = leafInput(ca, keys.publicKeySpki, { validity: validNow, ...over })
-  return { certificate: parseCertificate(await issueCertificate(input, ca.key)), key: importKey(keys) }
+  return { certificate: parseCertificate(await signTbs(buildTbs(input), ca.key)), key: importKey(keys) }
 }
 
 /** A signer of OCSP answers below a CA. */

@@ -211,6 +211,7 @@ const certificatesOfUsers: readonly Row[] = [
   needing(readUser)('downloadUserRaCertificate', hasOne),
   needing(readUser)('downloadUserRaCertificateChain', hasOne),
   needing(readUser)('downloadRaCertCrl', hasOne),
+  needing(readUser)('getRaOcspStatus', { ...hasOne, status: 422 }),
   needing({ self: 'jane', creatorOf: 'Certificate' })('retrieveRaCertificateP12', hasOne),
   needing(updateOrSelf)('revokeRaCertificate', hasOne),
 ]
@@ -340,6 +341,8 @@ const issued: readonly Row[] = [
   needing(readCertificate, ownKey)('retrieveCertificateP12'),
   needing(readPolicy)('downloadCaChainForPolicy'),
   needing(readCertificate)('downloadCrl'),
+  // It names no responder that is there.
+  needing(readCertificate)('getOcspStatus', { status: 422 }),
   needing(revoking)('revokeCertificate'),
   needing(perItem(revoking))('revokeMultipleCertificates'),
   needing(revoking)('markCertificatesAsRevoked'),

@@ -22,15 +22,20 @@ const secrets: Readonly<Record<string, string>> = {
   secret: '…',
 }
 
+/** What is asked at this machine stands for others. */
+const elsewhere: Readonly<Record<string, string>> = { responderUrl: 'http://ocsp.example.org/' }
+
 const mapMembers = (value: unknown, change: (name: string, member: unknown) => unknown, name = ''): unknown => {
   if (Array.isArray(value)) return value.map(item => mapMembers(item, change, name))
   if (value === null || typeof value !== 'object') return change(name, value)
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, mapMembers(member, change, key)]))
 }
 
-/** An answer as the documentation shows it: without secrets. */
+/** An answer as the documentation shows it: without secrets and without addresses of this machine. */
 export const shownOf = (answer: unknown): unknown =>
-  mapMembers(answer, (name, member) => (typeof member === 'string' ? (secrets[name] ?? member) : member))
+  mapMembers(answer, (name, member) =>
+    typeof member === 'string' ? (secrets[name] ?? elsewhere[name] ?? member) : member,
+  )
 
 const known: ReadonlySet<string> = new Set([...Object.values(exampleIds), exampleCertificatePem, examplePkcs10])
 

@@ -6,6 +6,7 @@ import { openDirectory } from '../../activities/directory/keycloak.ts'
 import { createActivities } from '../../activities/index.ts'
 import { firstStart } from '../../activities/first-start.ts'
 import { MailStarts } from '../../activities/mail/starting.ts'
+import { parseNetworks } from '../../activities/outside/addresses.ts'
 import type { Services } from '../../activities/services.ts'
 import type { Dependencies } from '../../api/kernel/dependencies.ts'
 import { connectTemporal } from '../../api/kernel/temporal.ts'
@@ -63,6 +64,7 @@ export const startService = async (options: ServiceOptions = {}) => {
     mailStarts: new MailStarts({ orm, runs, warn: () => {} }),
     clock: () => new Date(),
     baseUrl: 'http://localhost',
+    privateNetworks: parseNetworks('127.0.0.1,::1'),
     directory: openDirectory(directorySettings()),
     ...own,
   }

@@ -46,7 +46,7 @@ const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
 const small =
-  `downloadCaCertificate getCa updateCa downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
+  `downloadCaCertificate getCa updateCa getOcspStatus getRaOcspStatus downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
   retrieveRaCertificateP12 revokeRaCertificate editPasswordLoginRoleToUser getUser importProviderClients
   importProviderUsers approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
   deleteArchived

@@ -13,6 +13,7 @@ import {
   issueWorkflowId,
   mailCheckWorkflowId,
   mailWorkflowId,
+  ocspWorkflowId,
   orderWorkflowId,
   providerWorkflowId,
   revokeWorkflowId,
@@ -224,6 +225,7 @@ describe('a run', () => {
       ['issueCrl', crlWorkflowId(id), [id]],
       ['sendMails', mailWorkflowId(id), [id]],
       ['checkMailServer', mailCheckWorkflowId(id), [id]],
+      ['checkOcspStatus', ocspWorkflowId(id), [id]],
     ]
   }
   const failed = async (handle: WorkflowHandle): Promise<unknown> => {

@@ -20,6 +20,7 @@ import {
   mailCheckWorkflowId,
   mailWorkflowId,
   ocspSignerWorkflowId,
+  ocspWorkflowId,
   orderWorkflowId,
   passwordMailsWorkflowId,
   providerWorkflowId,
@@ -198,6 +199,10 @@ const openRig = (place: Place) =>
     },
     settleMails: async () => ({ queued: queued--, sent: 1, failed: 0 }),
     sendTestMail: async () => ({ problem: 'The mail server refused the login (535).' }),
+    askOcspResponder: async () => ({
+      answer: null,
+      problem: 'The OCSP responder http://127.0.0.1/ gave no OCSP answer.',
+    }),
     purgePart: async () => ({ total: 900, deleted: 400, along: 400, skipped: 0, closed: purgeParts-- === 0 }),
     beginRevocation: async () => ({ itemCount: 600 }),
     revokePart: async ({ from, to }) => ({ ...unlisted, revoked: to - from + 1 }),
@@ -275,6 +280,7 @@ const recordAll = async (): Promise<void> => {
   await short(rig, 'removeOldRecords', { workflowId: 'old-records', args: [] })
   await short(rig, 'remindOfExpiries', { workflowId: 'expiry-reminders', args: [] })
   await short(rig, 'checkMailServer', { workflowId: mailCheckWorkflowId(id), args: [id] })
+  await short(rig, 'checkOcspStatus', { workflowId: ocspWorkflowId(id), args: [id] })
   // A batch that is through at the second look, a pass that leaves a mail, and one that sends it.
   await short(rig, 'sendMails', { workflowId: mailWorkflowId(id), args: [id] })
   await short(rig, 'reconcile', { workflowId: 'reconcile', args: [] })

@@ -29,6 +29,7 @@ const missing = (name: string) => async () => {
 }
 
 const names = [
+  'askOcspResponder',
   'alignDirectoryClient',
   'alignNewUser',
   'alignPasswordLogin',

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Activities } from '../../activities/index.ts'
-import { issueWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
+import { issueWorkflowId, ocspWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
+import { failureIn } from '../../api/kernel/temporal.ts'
 import { requestsChanged } from '../../workflows/messages.ts'
 import { stack } from '../support/stack.ts'
 import { serverAt, startRig, until, type Place, type Rig } from './rig.ts'
@@ -187,6 +188,24 @@ test('checking a provider answers what was found', async () => {
   const workflowId = providerWorkflowId('check', id)
   expect(await client.workflow.execute('checkProvider', { workflowId, taskQueue, args: [id] })).toEqual(found)
   expect(calls).toEqual([{ name: 'checkProvider', input: { providerId: id } }])
+})
+
+test('asking for an OCSP status answers what came of it, and no place at the worker is told as such', async () => {
+  const found = { answer: null, problem: 'The OCSP responder http://127.0.0.1/ gave no OCSP answer.' }
+  let places = 1
+  const { client, taskQueue, calls } = await start({
+    askOcspResponder: async () => {
+      if (places-- > 0) return found
+      throw ApplicationFailure.create({ message: 'Too many.', type: 'SERVICE_UNAVAILABLE' })
+    },
+  })
+  const id = randomUUID()
+  const options = { workflowId: ocspWorkflowId(id), taskQueue, args: [id] }
+  expect(await client.workflow.execute('checkOcspStatus', options)).toEqual(found)
+  expect(calls).toEqual([{ name: 'askOcspResponder', input: { certificateId: id } }])
+  const failed: unknown = await client.workflow.execute('checkOcspStatus', options).catch((error: unknown) => error)
+  expect(failureIn(failed)).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  expect(calls).toHaveLength(3)
 })
 
 test('a check that cannot be made is given up after two attempts', async () => {

@@ -1,6 +1,6 @@
 // The types of revocations and revocation lists (contract 6.5).
 import { z } from 'zod'
-import { CertStatus, RevocationReason, valuesOf } from '../../../domain/enums.ts'
+import { CertStatus, OcspStatus, RevocationReason, valuesOf } from '../../../domain/enums.ts'
 import {
   Base64,
   dto,
@@ -57,4 +57,16 @@ export const CrlDto = dto('CrlDto', {
   issuerDn: z.string(),
   thisUpdate: Timestamp,
   nextUpdate: nullable(Timestamp),
+})
+
+/** The status of a certificate as its OCSP responder told it. */
+export const OcspStatusCheckDto = dto('OcspStatusCheckDto', {
+  id: Uuid,
+  status: enumOf(OcspStatus, 'OcspStatus'),
+  revocationReason: nullable(Reason),
+  revocationDate: nullable(Timestamp),
+  producedAt: Timestamp,
+  thisUpdate: Timestamp,
+  nextUpdate: nullable(Timestamp),
+  responderUrl: z.string(),
 })

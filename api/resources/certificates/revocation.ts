@@ -1,4 +1,4 @@
-// Certificates revoked, held, released (contract 4.3), and the revocation lists of their CAs.
+// Certificates revoked, held, released (contract 4.3), and what revocation lists and OCSP responders tell of them.
 import { markedAsRevoked } from '../../../domain/revocation-rules.ts'
 import { lockRevocable, storeRevoked } from '../../../storage/revocations.ts'
 import { queueRevocationMails } from '../../../storage/revocation-mails.ts'
@@ -13,11 +13,13 @@ import { optionally } from '../../kernel/query.ts'
 import {
   CrlDto,
   MarkCertificatesAsRevokedRequestDto,
+  OcspStatusCheckDto,
   ReasonParameter,
   RevokeCertificateRequestDto,
   RevokeCertificateResponseDto,
   RevokeMultipleCertificateResponseDto,
 } from './revocation-dtos.ts'
+import { ocspStatusOf, ofOcspStatus } from './ocsp-status.ts'
 import { ofRevocation } from './refusals.ts'
 import { revokeAll, revokeOne } from './revoke.ts'
 
@@ -94,4 +96,15 @@ export const downloadCrl = operation('GET /certificates/:id/crl', {
   fails: [422],
   refuses: ['NO_CRL_AVAILABLE'],
   handle: ({ target, em }) => crlOf(em, target),
+})
+
+export const getOcspStatus = operation('GET /certificates/:id/ocsp-status', {
+  summary: 'Ask the OCSP responder of a certificate for its status',
+  on: Certificate,
+  needs: 'READ_CERTIFICATE',
+  cost: 'CHECK',
+  returns: [200, OcspStatusCheckDto],
+  fails: [422],
+  refuses: ofOcspStatus,
+  handle: ({ target, em, temporal }) => ocspStatusOf({ em, temporal }, target),
 })

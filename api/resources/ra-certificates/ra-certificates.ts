@@ -8,7 +8,8 @@ import { certificateAnswer } from '../certificates/answers.ts'
 import { chainOf, crlOf, pemOf } from '../certificates/artifacts.ts'
 import { KeystoreFileDto } from '../certificates/dtos.ts'
 import { keystoreOf, recordDownload } from '../certificates/keystore.ts'
-import { CrlDto, ReasonParameter } from '../certificates/revocation-dtos.ts'
+import { ocspStatusOf, ofOcspStatus } from '../certificates/ocsp-status.ts'
+import { CrlDto, OcspStatusCheckDto, ReasonParameter } from '../certificates/revocation-dtos.ts'
 import { ofRevocation } from '../certificates/refusals.ts'
 import { revokeOne } from '../certificates/revoke.ts'
 import { GetRaCertificateResponseDto, RaCertificatePemDto, RevokeRaCertificateResponseDto } from './dtos.ts'
@@ -68,6 +69,17 @@ export const downloadRaCertCrl = operation('GET /ra-certificates/users/:id/crl',
   returns: [200, CrlDto],
   refuses: [...unknown, 'NO_CRL_AVAILABLE'],
   handle: async ({ target, em }) => crlOf(em, await raCertificateOf(em, target)),
+})
+
+export const getRaOcspStatus = operation('GET /ra-certificates/users/:id/ocsp-status', {
+  summary: 'Ask the OCSP responder of the RA certificate of a user for its status',
+  on: User,
+  needs: 'READ_USER',
+  cost: 'CHECK',
+  returns: [200, OcspStatusCheckDto],
+  fails: [422],
+  refuses: [...unknown, ...ofOcspStatus],
+  handle: async ({ target, em, temporal }) => ocspStatusOf({ em, temporal }, await raCertificateOf(em, target)),
 })
 
 export const retrieveRaCertificateP12 = operation('GET /ra-certificates/users/:id/pkcs12', {
