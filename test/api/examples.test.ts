@@ -25,7 +25,6 @@ import {
   startExampleInstallation,
   type ExampleInstallation,
 } from '../support/example-installation.ts'
-import { startExampleResponder } from '../support/example-responder.ts'
 import { enableScep } from '../support/example-signer.ts'
 import { setSetting } from '../support/issuing.ts'
 import { serviceUrlOf } from '../support/database.ts'
@@ -55,7 +54,6 @@ interface Call extends Documented {
 }
 
 let installation: ExampleInstallation
-let responder: Awaited<ReturnType<typeof startExampleResponder>>
 let calls: ReadonlyMap<string, Call>
 let components: Json
 let sent = 0
@@ -65,7 +63,6 @@ let counter: Awaited<ReturnType<typeof statementCounter>>
 
 beforeAll(async () => {
   installation = await startExampleInstallation()
-  responder = await startExampleResponder(installation)
   counter = await statementCounter(serviceUrlOf(installation.service.databaseUrl))
   const { paths, components: named } = (await installation.service.anonymous.get('/api/openapi.json')).body
   const all = Object.entries(paths as Record<string, Record<string, Documented>>).flatMap(([path, methods]) =>
@@ -82,7 +79,6 @@ afterAll(async () => {
     keepStatements(statements)
   }
   await counter.close()
-  await responder.stop()
   await installation.stop()
 })
 
@@ -114,6 +110,12 @@ const importCertificate = () => {
 const switchMailOn = async (): Promise<void> => {
   const members = { enabled: 'true', host: '127.0.0.1', port: String(stack.smtpPort()), from: 'ca@example.org' }
   for (const [name, value] of Object.entries(members)) await setSetting(installation.service, `mail.${name}`, value)
+}
+
+/** The example certificate names the responder of its CA where it is. */
+const nameResponder = () => {
+  const ocspUrls = [`${installation.service.url}/pki/ocsp/${exampleIds.Ca}`]
+  return installation.service.em().nativeUpdate(Certificate, { id: exampleIds.Certificate }, { ocspUrls })
 }
 
 const makePassword = () => givePassword(installation)
@@ -164,10 +166,10 @@ const before: Readonly<Record<string, () => Promise<unknown>>> = {
   findEeByCertBytes: importCertificate,
   findUserByRaCertificate: importRaCertificate,
   registerUser: () => forgetAddress('grace@example.org'),
-  getOcspStatus: () => responder.give(),
+  getOcspStatus: nameResponder,
   getRaOcspStatus: async () => {
     await makeRaCertificate()
-    await responder.give()
+    await nameResponder()
   },
   getCertificateByFingerprint: importCertificate,
   getCertificateByIssuerDnBinAndSerialNumber: importCertificate,

@@ -2,9 +2,10 @@
 // opens for its owner alone.
 import { parseCertificate } from '../../pki/certificate/certificate.ts'
 import { publicKeyHash } from '../../pki/keys/request-key.ts'
-import { caKeyUse, certificateKeyUse } from '../../storage/key-uses.ts'
+import { caKeyUse, certificateKeyUse, ocspSignerKeyUse } from '../../storage/key-uses.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
+import { OcspSigner } from '../../storage/rows/ocsp-signer.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import type { Use } from '../../storage/seal.ts'
 import type { Service } from './service.ts'
@@ -15,9 +16,11 @@ const hashOf = (der: Buffer): string => publicKeyHash(parseCertificate(der).publ
 const usesIn = async ({ em }: Service): Promise<Map<string, Use>> => {
   const held = { privateKeyId: { $ne: null } }
   const [cas, certificates] = [await em().find(Ca, held), await em().find(Certificate, held)]
+  const signers = await em().find(OcspSigner, held)
   return new Map([
     ...cas.map(ca => [ca.privateKeyId ?? '', caKeyUse(ca, hashOf(ca.der))] as const),
     ...certificates.map(one => [one.privateKeyId ?? '', certificateKeyUse(one.id, hashOf(one.der))] as const),
+    ...signers.map(one => [one.privateKeyId ?? '', ocspSignerKeyUse(one, hashOf(one.der))] as const),
   ])
 }
 
