@@ -72,6 +72,10 @@ export const takeTurns = async (em: EntityManager, { kind, ids }: Omit<Archiving
   await takeKeyedLocks(em, 'ARCHIVE', await run(em, sql, [ids]))
 }
 
+const lockingBelow = (link: Link): string =>
+  `with locked as (select t.id from ${tables[link.kind]} t where ${hanging(link)} order by t.id for update)
+   select count(*)::text as id from locked`
+
 /**
  * Keeps rows from changing and answers those that are archived, or are not. Their requests come first, as in every
  * transaction that issues, and each kind in one order: nobody waits for somebody who waits for him.
@@ -80,13 +84,7 @@ const lockThose = async (em: EntityManager, all: Archiving, archived: boolean): 
   const { kind, ids } = all
   await takeTurns(em, all)
   const requests = below[kind].find(link => link.kind === 'CERT_REQUEST')
-  if (requests)
-    await run(
-      em,
-      `with locked as (select t.id from cert_request t where ${hanging(requests)} order by t.id for update)
-       select count(*)::text as id from locked`,
-      [ids],
-    )
+  if (requests) await run(em, lockingBelow(requests), [ids])
   return run(
     em,
     `with locked as (select id, archived from ${tables[kind]} where id = any($1::uuid[]) order by id for update)

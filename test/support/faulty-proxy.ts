@@ -15,7 +15,7 @@ export const startFaultyProxy = async (target: string) => {
   let fault: Fault = 'PASSES'
   let left = Infinity
   let before = async (): Promise<void> => undefined
-  let beforeOther = async (_: string): Promise<void> => undefined
+  let beforeOther: (url: string) => Promise<void> = async () => undefined
   const writes: string[] = []
   const sockets = new Set<Socket>()
   const faultNow = (): Fault => {
