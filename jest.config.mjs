@@ -9,6 +9,7 @@ export default {
   injectGlobals: false,
   reporters: ['default', '<rootDir>/test/support/closing-line.mjs'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
+  setupFilesAfterEnv: ['<rootDir>/test/support/properties.ts'],
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testTimeout: 120_000,
   maxWorkers: 2,

@@ -11,6 +11,7 @@ export interface SearchCase {
     | 'searchCertRequests'
     | 'getCertificateStatisticsForRealm'
     | 'getSoonExpiringCertificates'
+    | 'searchUsers'
   /** Who asks: ADMIN, the holder of CERTS_READ on one realm, or of a hundred single certificates. */
   readonly as: 'ADMIN' | 'ONE_REALM' | 'FEW_CERTIFICATES'
   readonly body: (round: number) => unknown
@@ -113,5 +114,24 @@ const numbers: readonly SearchCase[] = [
   },
 ]
 
+const person = (round: number): number => spread(round, sizes.users)
+const users = (what: string, body: SearchCase['body']): SearchCase => ({
+  name: `searchUsers, ${what}`,
+  operationId: 'searchUsers',
+  as: 'ADMIN',
+  body,
+})
+
+const people: readonly SearchCase[] = [
+  users('no filter', () => ({})),
+  users('term, an address', round => ({ simpleSearchTerm: `person-${person(round)}@` })),
+  users('term, both names', round => ({ simpleSearchTerm: `ada family${person(round) % 20011}` })),
+  users('term, nowhere', round => ({ simpleSearchTerm: `nobody-${round}` })),
+  users('term, everybody', () => ({ simpleSearchTerm: 'example.org' })),
+  users('with an RA certificate', () => ({ hasRaCertificate: true })),
+  users('without an RA certificate', () => ({ hasRaCertificate: false })),
+  users('three ids', round => ({ userIds: [0, 1, 2].map(more => idOf('user', person(round + more))) })),
+]
+
 /** Every case. */
-export const searchCases: readonly SearchCase[] = [...keys, ...terms, ...numbers]
+export const searchCases: readonly SearchCase[] = [...keys, ...terms, ...numbers, ...people]

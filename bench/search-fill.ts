@@ -1,10 +1,17 @@
-// A large installation in a database: 10 realms, 100 policies, 200,000 end entities, 1,000,000 requests, certificates and grants.
+// A large installation in a database: 10 realms, 100 policies, 200,000 end entities, 1,000,000 requests, certificates and grants,
+// 100,000 users.
 // Bulk inserts in SQL; ids are hashes of names, so that cases can name rows without looking.
 import { createHash } from 'node:crypto'
 import type { Client } from 'pg'
 
 /** How many rows there are. */
-export const sizes = { realms: 10, policies: 100, endEntities: 200_000, certificates: 1_000_000 } as const
+export const sizes = {
+  realms: 10,
+  policies: 100,
+  endEntities: 200_000,
+  certificates: 1_000_000,
+  users: 100_000,
+} as const
 
 /** The id of a row of the installation: `idOf('realm', 3)`. */
 export const idOf = (kind: string, number: number): string => {
@@ -88,6 +95,14 @@ const statements: readonly (readonly [string, string])[] = [
        case when i % 13 = 0 then created + interval '1 day' end, i % 100 = 0, ${by('created')}
      from (select i, e, ${issuer} as issuer, ${created} as created
        from (select i, i % ${sizes.endEntities} as e from generate_series(0, ${sizes.certificates - 1}) i) as numbers) as facts`,
+  ],
+  [
+    'users',
+    `insert into app_user (id, provider_id, first_name, last_name, email, enabled, ra_certificate_id, ${author})
+     select ${id('user', 'i')}, 'subject-' || i, (array['Ada', 'Alan', 'Barbara', 'Edsger', 'Grace'])[1 + i % 5],
+       'Family' || i * 7919 % 20011, 'person-' || i || '@dept-' || i % 50 || '.example.org', i % 20 > 0,
+       case when i % 50 = 0 then ${id('certificate', 'i')} end, ${by(`now() - interval '1 second' * i`)}
+     from generate_series(0, ${sizes.users - 1}) i`,
   ],
   [
     'grants',

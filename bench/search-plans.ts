@@ -15,6 +15,7 @@ const large: Readonly<Record<string, number>> = {
   cert_request: sizes.certificates,
   permission_grant: sizes.certificates,
   end_entity: sizes.endEntities,
+  app_user: sizes.users,
 }
 const scan = /Seq Scan on (\w+)[^(]*\(actual rows=([\d.]+) loops=(\d+)\)([^]*?)(?=->|\nPlanning)/g
 const removed = /Rows Removed by Filter: (\d+)/
@@ -45,7 +46,9 @@ export const explain = async (
   { orm, client }: { orm: MikroORM; client: Client },
   { name, call }: { name: string; call: () => Promise<unknown> },
 ): Promise<Plan[]> => {
-  const statements = (await statementsOf(orm, call)).filter(statement => /^\s*(select|with)/i.test(statement))
+  // Prepared statements are told without their values; they find few rows by an index (storage/statement.ts).
+  const isSearch = (statement: string): boolean => /^\s*(select|with)/i.test(statement) && !/\$\d/.test(statement)
+  const statements = (await statementsOf(orm, call)).filter(isSearch)
   const plans: Plan[] = []
   for (const statement of statements) {
     const { rows } = await client.query<Record<string, string>>(`explain (analyze, costs off, timing off) ${statement}`)

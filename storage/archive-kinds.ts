@@ -19,7 +19,15 @@ export const tables: Readonly<Record<EntitiesEnum, string>> = {
 export interface Link {
   readonly kind: EntitiesEnum
   readonly column: string
+  /** Finds those of the resources `$1` by an index, where the column has none: each index costs every request that is issued. */
+  readonly found?: string
 }
+
+/** Which rows `t` hang on the resources with the ids `$1`. */
+export const hanging = ({ column, found = 'true' }: Link): string => `t.${column} = any($1::uuid[]) and ${found}`
+
+/** Those of them that were taken along: `archived_with` has no index, so that they are found by what they hang on. */
+export const takenAlong = (link: Link): string => `${hanging(link)} and t.archived_with = any($1::uuid[])`
 
 const under = (column: string): readonly Link[] => [
   { kind: 'CERT_REQUEST', column },
@@ -32,7 +40,13 @@ export const below: Readonly<Record<EntitiesEnum, readonly Link[]>> = {
   POLICY: under('policy_id'),
   END_ENTITY: under('end_entity_id'),
   CERT_REQUEST: [{ kind: 'CERTIFICATE', column: 'cert_request_id' }],
-  CERTIFICATE: [{ kind: 'CERT_REQUEST', column: 'certificate_id' }],
+  CERTIFICATE: [
+    {
+      kind: 'CERT_REQUEST',
+      column: 'certificate_id',
+      found: 't.id in (select c.cert_request_id from certificate c where c.id = any($1::uuid[]))',
+    },
+  ],
   CERTIFICATE_PROVIDER: [],
   CA: [],
   MAILING_LIST: [],

@@ -4,7 +4,18 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { EntitiesEnum } from '../domain/enums.ts'
 import { apiErrors, Failure, type ApiError } from '../domain/failure.ts'
 import type { Place } from '../domain/permissions.ts'
-import { above, belongings, below, labels, none, refusals, tables, type Link } from './archive-kinds.ts'
+import {
+  above,
+  belongings,
+  below,
+  hanging,
+  labels,
+  none,
+  refusals,
+  tables,
+  takenAlong,
+  type Link,
+} from './archive-kinds.ts'
 import { takeKeyedLocks } from './lock.ts'
 import { actor } from './rows/stamp.ts'
 import { Statements } from './statement.ts'
@@ -50,9 +61,8 @@ export const refuse = (code: ApiError, kind: EntitiesEnum, id: string): never =>
   throw new Failure(code, `${apiErrors[code].description}: ${EntitiesEnum[kind].toLowerCase()} ${id}.`)
 }
 
-/** Rows `t` with the ids `$1`, and those that were taken along by what has them. */
+/** Rows `t` with the ids `$1`. */
 const named = 't.id = any($1::uuid[])'
-const taken = 't.archived_with = any($1::uuid[])'
 
 /** Two that archive in one realm would else wait for rows of each other. */
 export const takeTurns = async (em: EntityManager, { kind, ids }: Omit<Archiving, 'now'>): Promise<void> => {
@@ -62,6 +72,10 @@ export const takeTurns = async (em: EntityManager, { kind, ids }: Omit<Archiving
   await takeKeyedLocks(em, 'ARCHIVE', await run(em, sql, [ids]))
 }
 
+const lockingBelow = (link: Link): string =>
+  `with locked as (select t.id from ${tables[link.kind]} t where ${hanging(link)} order by t.id for update)
+   select count(*)::text as id from locked`
+
 /**
  * Keeps rows from changing and answers those that are archived, or are not. Their requests come first, as in every
  * transaction that issues, and each kind in one order: nobody waits for somebody who waits for him.
@@ -70,13 +84,7 @@ const lockThose = async (em: EntityManager, all: Archiving, archived: boolean): 
   const { kind, ids } = all
   await takeTurns(em, all)
   const requests = below[kind].find(link => link.kind === 'CERT_REQUEST')
-  if (requests)
-    await run(
-      em,
-      `with locked as (select id from cert_request where ${requests.column} = any($1::uuid[]) order by id for update)
-       select count(*)::text as id from locked`,
-      [ids],
-    )
+  if (requests) await run(em, lockingBelow(requests), [ids])
   return run(
     em,
     `with locked as (select id, archived from ${tables[kind]} where id = any($1::uuid[]) order by id for update)
@@ -156,14 +164,9 @@ const mustBeAllowed = async (em: EntityManager, { kind, ids, now }: Archiving): 
   }
 }
 
-const archiveLinked = async (em: EntityManager, wanted: Archiving, { kind, column }: Link): Promise<void> => {
-  const which = `t.${column} = any($1::uuid[])`
-  await changeEach(em, wanted, {
-    kind,
-    which,
-    where: 'not t.archived',
-    set: `${archived}, archived_with = t.${column}`,
-  })
+const archiveLinked = async (em: EntityManager, wanted: Archiving, link: Link): Promise<void> => {
+  const set = `${archived}, archived_with = t.${link.column}`
+  await changeEach(em, wanted, { kind: link.kind, which: hanging(link), where: 'not t.archived', set })
 }
 
 /**
@@ -183,9 +186,10 @@ export const archive = async (em: EntityManager, all: Archiving): Promise<Change
   await recordEach(em, wanted, { kind, which: named, type: 'ENTITY_ARCHIVED', what: 'archived' })
   const what = `archived with its ${EntitiesEnum[kind].toLowerCase()}`
   for (const link of below[kind])
-    await recordEach(em, wanted, { kind: link.kind, which: taken, type: 'ENTITY_ARCHIVED', what })
-  if (kind !== 'CERT_REQUEST' && !links.some(link => link.kind === 'CERT_REQUEST')) return []
-  return cancelItems(em, wanted, kind === 'CERT_REQUEST' ? named : taken)
+    await recordEach(em, wanted, { kind: link.kind, which: takenAlong(link), type: 'ENTITY_ARCHIVED', what })
+  const requests = links.find(link => link.kind === 'CERT_REQUEST')
+  if (requests) return cancelItems(em, wanted, takenAlong(requests))
+  return kind === 'CERT_REQUEST' ? cancelItems(em, wanted, named) : []
 }
 
 const isArchived = ({ kind, column }: Link): string =>
@@ -203,7 +207,8 @@ const mustHaveParents = async (em: EntityManager, { kind, ids }: Archiving): Pro
 const mustNotBePurged = async (em: EntityManager, { kind, ids }: Archiving): Promise<void> => {
   const own = 'select resource_id as id from purge_item where resource_id = any($1::uuid[])'
   const along = below[kind].map(
-    link => `select t.id from ${tables[link.kind]} t join purge_item i on i.resource_id = t.id where ${taken}`,
+    link =>
+      `select t.id from ${tables[link.kind]} t join purge_item i on i.resource_id = t.id where ${takenAlong(link)}`,
   )
   const [id] = await run(em, [own, ...along].join(' union all ') + ' limit 1', [ids])
   if (id !== undefined)
@@ -219,12 +224,14 @@ const otherTaker = (kind: EntitiesEnum): string => {
   return `coalesce(${[...ids, none].join(', ')})`
 }
 
-const bringBackLinked = async (em: EntityManager, wanted: Archiving, kind: EntitiesEnum): Promise<void> => {
+const bringBackLinked = async (em: EntityManager, wanted: Archiving, link: Link): Promise<void> => {
+  const { kind } = link
+  const which = takenAlong(link)
   const waits = `(${parentsAre(kind)})`
   const what = `brought back with its ${EntitiesEnum[wanted.kind].toLowerCase()}`
-  await changeEach(em, wanted, { kind, which: taken, where: waits, set: `archived_with = ${otherTaker(kind)}` })
-  await recordEach(em, wanted, { kind, which: taken, type: 'ENTITY_UNARCHIVED', what })
-  await changeEach(em, wanted, { kind, which: taken, set: living })
+  await changeEach(em, wanted, { kind, which, where: waits, set: `archived_with = ${otherTaker(kind)}` })
+  await recordEach(em, wanted, { kind, which, type: 'ENTITY_UNARCHIVED', what })
+  await changeEach(em, wanted, { kind, which, set: living })
 }
 
 /**
@@ -239,5 +246,5 @@ export const unarchive = async (em: EntityManager, all: Archiving): Promise<void
   await mustHaveParents(em, wanted)
   await recordEach(em, wanted, { kind, which: named, type: 'ENTITY_UNARCHIVED', what: 'brought back' })
   await changeEach(em, wanted, { kind, which: named, set: living })
-  for (const link of below[kind]) await bringBackLinked(em, wanted, link.kind)
+  for (const link of below[kind]) await bringBackLinked(em, wanted, link)
 }

@@ -36,6 +36,8 @@ const seeds = {
   OCSP_SIGNER: 14,
   /** The key is a user: what is done to it and what is undone come one after the other. */
   USER: 31,
+  /** The key is a kind of principals: an attempt at a step of their import sees what the one before it has stored. */
+  IMPORT_STEP: 32,
   /** The key is an e-mail address: one registration at a time takes it. */
   USER_ADDRESS: 30,
   /** The key is a realm: what is archived in it, or comes back, does so one after the other. */

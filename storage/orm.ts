@@ -15,6 +15,7 @@ import { DeletedClient } from './rows/deleted-client.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
 import { ExpiryNotice } from './rows/expiry-notice.ts'
+import { ImportStep } from './rows/import-step.ts'
 import { KeptRevocation } from './rows/kept-revocation.ts'
 import { Mail, MailGroup } from './rows/mail.ts'
 import { MailingList } from './rows/mailing-list.ts'
@@ -46,6 +47,7 @@ const entities = [
   EndEntity,
   EndEntityPassword,
   ExpiryNotice,
+  ImportStep,
   KeptRevocation,
   Mail,
   MailGroup,

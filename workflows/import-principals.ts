@@ -29,6 +29,13 @@ export interface ImportProgress {
 export interface ImportOrder {
   readonly principal: Principal
   readonly progress?: ImportProgress
+  /** A history of so many events goes on as a new run; unless stated the server says when. */
+  readonly longestHistory?: number
+}
+
+/** An import that is under way. */
+interface Import extends ImportOrder {
+  readonly progress: ImportProgress
 }
 
 const nothing: ImportProgress = {
@@ -49,7 +56,7 @@ const detailsOf = ({ read, made, changed, looked, disabled, kept }: ImportProgre
     : `${counts}; ${[...new Set(kept)].join(', ')} stays enabled as the last administrator`
 }
 
-const readPage = async (kind: ImportKind, first: number, { principal, progress }: Required<ImportOrder>) => {
+const readPage = async (kind: ImportKind, first: number, { principal, progress }: Import) => {
   const page = await imports.importPage({ kind, first, principal })
   return {
     ...progress,
@@ -61,7 +68,7 @@ const readPage = async (kind: ImportKind, first: number, { principal, progress }
   }
 }
 
-const disableGone = async (kind: ImportKind, { principal, progress }: Required<ImportOrder>) => {
+const disableGone = async (kind: ImportKind, { principal, progress }: Import) => {
   const part = await imports.disableGone({ kind, after: progress.after, principal })
   const next = {
     ...progress,
@@ -72,35 +79,37 @@ const disableGone = async (kind: ImportKind, { principal, progress }: Required<I
   return { next: { ...next, after: part.last ?? progress.after }, ended: part.last === null }
 }
 
-const carryOn = async (
-  kind: ImportKind,
-  order: Required<ImportOrder>,
-  again: (order: ImportOrder) => Promise<never>,
-) => {
-  const { principal } = order
+const isLong = ({ longestHistory = Infinity }: ImportOrder): boolean => {
+  const { historyLength, continueAsNewSuggested } = workflowInfo()
+  return continueAsNewSuggested || historyLength > longestHistory
+}
+
+const carryOn = async (kind: ImportKind, order: Import, again: (order: Import) => Promise<never>): Promise<void> => {
   let { progress } = order
+  const now = (): Import => ({ ...order, progress })
   const tell = async (next: ImportProgress): Promise<void> => {
     progress = next
     setCurrentDetails(detailsOf(progress))
-    if (workflowInfo().continueAsNewSuggested) await again({ principal, progress })
+    if (isLong(order)) await again(now())
   }
-  while (progress.first !== null) await tell(await readPage(kind, progress.first, { principal, progress }))
+  while (progress.first !== null) await tell(await readPage(kind, progress.first, now()))
   for (;;) {
-    const { next, ended } = await disableGone(kind, { principal, progress })
-    await tell(next)
+    const { next, ended } = await disableGone(kind, now())
+    // Of nobody who was left nothing is to be told.
     if (ended) return
+    await tell(next)
   }
 }
 
 const bringIn = async (
   kind: ImportKind,
-  { principal, progress = nothing }: ImportOrder,
-  again: (order: ImportOrder) => Promise<never>,
+  { progress = nothing, ...order }: ImportOrder,
+  again: (order: Import) => Promise<never>,
 ): Promise<void> => {
   mustBeRun(importWorkflowId(kind))
   try {
     await directory.askDirectory({ kind })
-    await carryOn(kind, { principal, progress }, again)
+    await carryOn(kind, { ...order, progress }, again)
   } catch (error) {
     throw told(error, noAnswer())
   }

@@ -1,7 +1,9 @@
 // The principals of the identity provider brought into the records, a page in a transaction of its own.
+import { Context } from '@temporalio/activity'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { canonicalEmail } from '../../domain/address.ts'
 import { system, type Principal } from '../../domain/principal.ts'
+import { writeOnce, type Step } from '../../storage/import-steps.ts'
 import { principalById } from '../../storage/principal.ts'
 import {
   disableGone,
@@ -50,25 +52,42 @@ const importedClient = ({ providerId, name, enabled, ours }: DirectoryClient): I
   known: ours,
 })
 
-/** Writes on behalf of who asked for the import, as far as the records still know who that was. */
-const writing = <T>({ orm }: Services, { id }: Principal, write: (em: EntityManager) => Promise<T>): Promise<T> =>
+/** The step that this is an attempt at: runs and their activities have ids that no other has. */
+const stepOf = (kind: ImportKind): Step => {
+  const { workflowExecution, activityId } = Context.current().info
+  return { kind, step: `${workflowExecution?.runId}/${activityId}` }
+}
+
+/** Writes once, on behalf of who asked for the import, as far as the records still know who that was. */
+const writing = <T extends object>(
+  { orm }: Services,
+  { kind, principal: { id } }: Pick<PageOrder, 'kind' | 'principal'>,
+  write: (em: EntityManager) => Promise<T>,
+): Promise<T> =>
   orm.em.fork().transactional(async em => {
     const known = id === null ? undefined : await principalById(em, id)
     actAs(em, known ? { id: known.id, type: known.type, name: known.name } : system)
-    return write(em)
+    return writeOnce(em, stepOf(kind), () => write(em))
   })
 
-const pageOf = async (services: Services, { kind, first, principal }: PageOrder): Promise<PageEnd> => {
+const userPage = async (services: Services, order: PageOrder): Promise<PageEnd> => {
+  const { users, more } = await services.directory.users.list(order.first, pageLength)
+  const next = more ? order.first + pageLength : null
+  return writing(services, order, async em => {
+    const done = await importUsers(em, users.map(importedUser), services.clock())
+    return { ...done, read: users.length, next }
+  })
+}
+
+const clientPage = async (services: Services, order: PageOrder): Promise<PageEnd> => {
   const { directory, clock } = services
-  if (kind === 'USER') {
-    const { users, more } = await directory.users.list(first, pageLength)
-    const done = await writing(services, principal, em => importUsers(em, users.map(importedUser), clock()))
-    return { ...done, read: users.length, next: more ? first + pageLength : null }
-  }
-  const { clients, more } = await directory.listClients(first, pageLength)
+  const { clients, more } = await directory.listClients(order.first, pageLength)
   const others = clients.filter(({ providerId }) => providerId !== directory.ownClientId)
-  const done = await writing(services, principal, em => importClients(em, others.map(importedClient), clock()))
-  return { ...done, read: others.length, next: more ? first + pageLength : null }
+  const next = more ? order.first + pageLength : null
+  return writing(services, order, async em => {
+    const done = await importClients(em, others.map(importedClient), clock())
+    return { ...done, read: others.length, next }
+  })
 }
 
 /** Which of these the identity provider surely has no more. */
@@ -82,29 +101,32 @@ const missingAmong = (
   return kind === 'USER' ? directory.users.missing(asked) : directory.missingClients(asked)
 }
 
+/** What is looked for among the records, and behind which of them. */
+interface GoneOrder extends Pick<PageOrder, 'kind' | 'principal'> {
+  readonly after: string | null
+}
+
+const disablePart = async (services: Services, order: GoneOrder) => {
+  const { kind, after } = order
+  const some = await enabledAfter(services.orm.em.fork(), kind, { after, count: pageLength })
+  const providerIds = await missingAmong(
+    services,
+    kind,
+    some.map(({ providerId }) => providerId),
+  )
+  return writing(services, order, async em => {
+    const done = await disableGone(em, { kind, providerIds }, services.clock())
+    return { ...done, looked: some.length, last: some.at(-1)?.id ?? null }
+  })
+}
+
 /** Importing; each page by itself, so that what was done stays done. */
 export const importActivities = (services: Services) => ({
-  /** Idempotency: principals that are as they are at the identity provider are not changed again. */
-  importPage: (order: PageOrder): Promise<PageEnd> => pageOf(services, order),
-  /** Idempotency: who is disabled is not asked for again. `last` is the last record that was, null behind all. */
-  disableGone: async ({
-    kind,
-    after,
-    principal,
-  }: {
-    readonly kind: ImportKind
-    readonly after: string | null
-    readonly principal: Principal
-  }) => {
-    const some = await enabledAfter(services.orm.em.fork(), kind, { after, count: pageLength })
-    const providerIds = await missingAmong(
-      services,
-      kind,
-      some.map(({ providerId }) => providerId),
-    )
-    const done = await writing(services, principal, em => disableGone(em, { kind, providerIds }, services.clock()))
-    return { ...done, looked: some.length, last: some.at(-1)?.id ?? null }
-  },
+  /** Idempotency key: the activity of the run; what it came to is kept with what it wrote. */
+  importPage: (order: PageOrder): Promise<PageEnd> =>
+    order.kind === 'USER' ? userPage(services, order) : clientPage(services, order),
+  /** Idempotency key: the same. `last` is the last record that was asked for, null behind all. */
+  disableGone: (order: GoneOrder) => disablePart(services, order),
 })
 
 /** Asking before an import, while somebody waits. */

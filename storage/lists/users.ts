@@ -3,7 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Page, PageRequest } from '../../domain/search.ts'
 import { canEnter } from '../authorization.ts'
 import { User } from '../rows/user.ts'
-import { alias, amongIds, searchPage } from './search.ts'
+import { anyOf } from './among.ts'
+import { amongIds, foundInText, rowWithId, searchPage } from './search.ts'
 
 /** One page of the enabled users who can see something of a realm. */
 export const findAuthorizedUsers = (em: EntityManager, realmId: string, page: PageRequest): Promise<Page<User>> =>
@@ -17,17 +18,17 @@ export interface UserQuery {
   readonly page: PageRequest
 }
 
-/** First and last name in one text, as the index has it: what is looked for may be in either or in both. */
-const bothNames = `(coalesce(${alias}.first_name, '') || ' ' || coalesce(${alias}.last_name, ''))`
-
 /** One page of the users that satisfy the query. */
 export const findUsers = (
   em: EntityManager,
   { simpleSearchTerm, hasRaCertificate, userIds, page }: UserQuery,
-): Promise<Page<User>> =>
-  searchPage(em, User, {
+): Promise<Page<User>> => {
+  const text = simpleSearchTerm?.trim()
+  // First and last name are one line of the text: what is looked for may be in either or in both.
+  const term = text ? anyOf([foundInText(text), rowWithId(text)]) : undefined
+  return searchPage(em, User, {
     where: hasRaCertificate === null ? {} : { raCertificateId: hasRaCertificate ? { $ne: null } : null },
-    and: [userIds ? amongIds(userIds) : undefined],
-    term: { text: simpleSearchTerm, in: [bothNames, `${alias}.email`] },
+    and: [userIds ? amongIds(userIds) : undefined, term],
     page,
   })
+}

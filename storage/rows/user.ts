@@ -3,6 +3,7 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 import type { GenericPair } from '../../domain/end-entity-rules.ts'
 import { Certificate } from './certificate.ts'
 import { audited, metadataOf, none, type Metadata } from './columns.ts'
+import { generatedText, trigrams } from './search-columns.ts'
 
 /** What the RA certificates of a user say; absent and null members follow from the user. */
 export interface UserCertificateDetails {
@@ -34,6 +35,7 @@ const schema = defineEntity({
       p.manyToOne(Certificate).mapToPk().fieldName('ra_certificate_id').deleteRule('set null').nullable(),
     /** The request of the RA certificate with whose issue the one before is revoked. */
     supersedingRequestId: p.uuid().nullable().onCreate(none),
+    searchText: generatedText('user_text', ['first_name', 'last_name', 'email']),
   },
   indexes: [
     {
@@ -47,11 +49,7 @@ const schema = defineEntity({
     },
     { name: 'app_user_email', expression: 'create index app_user_email on app_user (comparable(email))' },
     { name: 'app_user_newest', expression: 'create index app_user_newest on app_user (created_date desc, id)' },
-    {
-      name: 'app_user_search',
-      expression:
-        "create index app_user_search on app_user using gin ((coalesce(first_name, '') || ' ' || coalesce(last_name, '')) gin_trgm_ops, email gin_trgm_ops)",
-    },
+    { name: 'app_user_search', expression: trigrams('app_user_search', 'app_user') },
   ],
 })
 

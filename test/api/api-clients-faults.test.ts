@@ -8,7 +8,7 @@ import { startFaultyDirectory, type FaultyDirectory } from '../support/faulty-di
 import type { Fault } from '../support/faulty-proxy.ts'
 import { factsOf, refusalOf, until } from '../support/issuing.ts'
 import { clientsPath as path, isAccepted, makeMachine } from '../support/machines.ts'
-import { makeScene, type Scene } from '../support/service.ts'
+import { detailsOf, makeScene, type Scene } from '../support/service.ts'
 import { DIRECTORY_CLIENT } from '../support/stack.ts'
 import { historyToText } from '../workflows/history-json.ts'
 import { payloadsIn, textOf } from '../workflows/payloads.ts'
@@ -129,6 +129,28 @@ describe('when the records refuse what the identity provider has done', () => {
       const before = proxy.writes.length
       expect((await admin.post(path, body)).status).toBeGreaterThanOrEqual(500)
       expect(proxy.writes.slice(before).map(write => write.split(' ')[0])).toEqual(['POST', 'DELETE'])
+    })
+    expect(await knownAs(body.name)).toEqual([])
+    expect(await recordedAs(body.name)).toBe(0)
+  }, 90_000)
+
+  test('a client that was made is removed by an identity provider that goes away and comes back', async () => {
+    const body = newBody()
+    const isUndoing = async (): Promise<boolean> => {
+      const query = `TaskQueue = '${service.taskQueue}' and ExecutionStatus = 'Running'`
+      for await (const { workflowId } of service.client.workflow.list({ query }))
+        return (await detailsOf(service, workflowId)).startsWith('Undoes')
+      return false
+    }
+    await withCheck(`name <> '${body.name}'`, async () => {
+      const before = proxy.writes.length
+      proxy.beforeWrite(async () => (proxy.writes.length > before ? proxy.set('DOWN') : undefined))
+      const reply = admin.post(path, body)
+      await until('the run is undoing', isUndoing)
+      expect(await knownAs(body.name)).toHaveLength(1)
+      proxy.beforeWrite(async () => undefined)
+      await proxy.set('PASSES')
+      expect((await reply).status).toBeGreaterThanOrEqual(500)
     })
     expect(await knownAs(body.name)).toEqual([])
     expect(await recordedAs(body.name)).toBe(0)

@@ -5,7 +5,7 @@ import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { OrderItem } from '../../storage/rows/certificate-order.ts'
 import { factsOf, issueFor, issueNew, refusalOf, until } from '../support/issuing.ts'
-import { newTree as makeTree, paths } from '../support/purging.ts'
+import { goingWith, newTree as makeTree, paths } from '../support/purging.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
@@ -46,13 +46,7 @@ const newTree = async () => {
 }
 
 describe('what goes along, and comes back', () => {
-  test.each<[keyof Awaited<ReturnType<typeof newTree>>['ids'], string[]]>([
-    ['REALM', ['REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE']],
-    ['POLICY', ['POLICY', 'CERT_REQUEST', 'CERTIFICATE']],
-    ['END_ENTITY', ['END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE']],
-    ['CERT_REQUEST', ['CERT_REQUEST']],
-    ['CERTIFICATE', ['CERTIFICATE']],
-  ])('of %s', async (kind, expected) => {
+  test.each(goingWith)('of %s', async (kind, expected) => {
     const { ids, gone } = await newTree()
     const before = await read(kind, ids[kind])
     await archived(kind, ids[kind])

@@ -120,6 +120,49 @@ describe('an import of users', () => {
     expect(await service.em().findOne(User, stranger.id)).toMatchObject({ enabled: false })
   }, 180_000)
 
+  /** From the second page on. */
+  const laterPage = /[?&]first=100\b/
+
+  test('that loses the identity provider in the middle of its list disables nobody, and keeps what it has read', async () => {
+    const stranger = await service.user()
+    const [gone] = [await newUser(), ...(await Promise.all(Array.from({ length: 120 }, () => newUser())))]
+    expect((await admin.get(usersImport)).status).toBe(204)
+    const back = await service.em().findOneOrFail(User, { providerId: gone?.id ?? '' })
+    await provider.store.removeUser(gone?.id ?? '')
+    await service.em().nativeUpdate(User, stranger.id, { enabled: true })
+    // By its name the first of all.
+    const early = await newUser({ username: `a-${randomUUID()}` })
+    proxy.beforeRead(async url => (laterPage.test(url) ? proxy.set('DOWN') : undefined))
+    expect(refusalOf(await admin.get(usersImport))).toEqual([502, 'IDENTITY_PROVIDER_ERROR'])
+    expect(await detailsOf(service, 'import-users')).toMatch(/^100 read, 1 new, 0 changed; 0 looked for, 0 disabled$/)
+    expect(await userOf(early.id)).toMatchObject({ enabled: true })
+    for (const id of [stranger.id, back.id])
+      expect(await service.em().findOne(User, id)).toMatchObject({ enabled: true })
+    proxy.beforeRead(async () => undefined)
+    await proxy.set('PASSES')
+    expect((await admin.get(usersImport)).status).toBe(204)
+    for (const id of [stranger.id, back.id])
+      expect(await service.em().findOne(User, id)).toMatchObject({ enabled: false })
+  }, 240_000)
+
+  test('that loses it for a moment goes on where it was', async () => {
+    const gone = await newUser()
+    await admin.get(usersImport)
+    await provider.store.removeUser(gone.id)
+    let lost = false
+    proxy.beforeRead(async url => {
+      if (lost || !laterPage.test(url)) return
+      lost = true
+      await proxy.set('DOWN')
+      await proxy.set('PASSES')
+    })
+    expect((await admin.get(usersImport)).status).toBe(204)
+    proxy.beforeRead(async () => undefined)
+    expect(lost).toBe(true)
+    expect(await detailsOf(service, 'import-users')).toMatch(/ 0 new, 0 changed; \d+ looked for, 1 disabled$/)
+    expect(await userOf(gone.id)).toMatchObject({ enabled: false })
+  }, 120_000)
+
   test('twice at the same moment is one', async () => {
     const replies = await Promise.all([admin.get(usersImport), admin.get(usersImport)])
     expect(replies.map(({ status }) => status)).toEqual([204, 204])

@@ -5,7 +5,7 @@ import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { Purge, PurgeItem } from '../../storage/rows/purge.ts'
 import { factsOf, issueNew, refusalOf } from '../support/issuing.ts'
-import { deletionsOf, newTree, startPurging, purger } from '../support/purging.ts'
+import { deletionsOf, goingWith, newTree, startPurging, purger } from '../support/purging.ts'
 import { makeProvider } from '../support/records.ts'
 import { makeScene, type Service } from '../support/service.ts'
 
@@ -29,13 +29,7 @@ const listArchivedAt = async (date: string): Promise<string> => {
 }
 
 describe('what is deleted', () => {
-  test.each<[keyof Awaited<ReturnType<typeof newTree>>['ids'], string[]]>([
-    ['REALM', ['REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE']],
-    ['POLICY', ['POLICY', 'CERT_REQUEST', 'CERTIFICATE']],
-    ['END_ENTITY', ['END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE']],
-    ['CERT_REQUEST', ['CERT_REQUEST']],
-    ['CERTIFICATE', ['CERTIFICATE']],
-  ])('with %s, each recorded once', async (kind, expected) => {
+  test.each(goingWith)('with %s, each recorded once', async (kind, expected) => {
     const { ids, certificate } = await newTree(service)
     await calls.archived(kind, ids[kind])
     await calls.removed(kind, ids[kind])

@@ -75,6 +75,26 @@ test('a mail that cannot be sent at registration leaves no user', async () => {
   expect(await recordedAs(body.email)).toBe(0)
 }, 90_000)
 
+test('an identity provider that goes away when it has made the user has none left when it is back', async () => {
+  const body = newPerson()
+  let writes = 0
+  // The user is made; the role is the next write.
+  proxy.beforeWrite(async () => {
+    writes += 1
+    if (writes === 2) await proxy.set('DOWN')
+  })
+  const reply = await admin.post(`${path}/`, body)
+  proxy.beforeWrite(async () => undefined)
+  expect(refusalOf(reply)).toEqual(refused)
+  expect(await knownAs(body.email)).toHaveLength(1)
+  expect(await recordedAs(body.email)).toBe(0)
+  await proxy.set('PASSES')
+  await gone(body.email)
+  expect(await recordedAs(body.email)).toBe(0)
+  expect((await admin.post(`${path}/`, body)).status).toBe(201)
+  expect(await knownAs(body.email)).toHaveLength(1)
+}, 120_000)
+
 test('an answer that is lost once is asked for again, and makes one user', async () => {
   const body = newPerson()
   await proxy.set('DROPS', 1)

@@ -5,6 +5,7 @@ import { temporalNamespace } from '../../embedded/servers/temporal.ts'
 import { MailGroup } from '../../storage/rows/mail.ts'
 import type { Policy } from '../../storage/rows/policy.ts'
 import { makeScene as makeBareScene } from '../stories/scene.ts'
+import { giveUpAttempts, workerOf } from '../support/attempts.ts'
 import { startMailServer, type MailServerOptions } from '../support/mail-server.ts'
 import { startProcesses, type ProcessesOptions } from '../support/processes.ts'
 import { linkMailingList } from '../support/records.ts'
@@ -34,9 +35,6 @@ export interface InstallationOptions extends ProcessesOptions {
   readonly mail?: MailServerOptions
 }
 
-/** PENDING_ACTIVITY_STATE_STARTED: an attempt is under way, or was when its worker died. */
-export const attemptStarted = 2
-
 /** Starts all of it; `stop()` it after the tests. */
 export const openInstallation = async ({ mail: mailOptions, ...options }: InstallationOptions = {}) => {
   const mail = await startMailServer(mailOptions)
@@ -62,45 +60,16 @@ export const openInstallation = async ({ mail: mailOptions, ...options }: Instal
     return scene
   }
 
-  /**
-   * Tells Temporal at once what it would find out within a minute without heartbeats: that the attempts of this run by a
-   * worker that is dead have failed. They begin anew without the pauses that grow from death to death. An attempt that is
-   * due is left alone: whoever asks again and again would put it off each time.
-   */
-  const giveUpAttempts = async (workflowId: string, { pid }: RunningProcess): Promise<void> => {
-    const execution = { workflowId }
-    const { pendingActivities } = (await client.workflow.getHandle(workflowId).describe()).raw
-    for (const { activityId, state, lastWorkerIdentity, scheduledTime } of pendingActivities ?? []) {
-      const isDue = Number(state) !== attemptStarted && Number(scheduledTime?.seconds ?? 0) * 1000 <= Date.now()
-      if (isDue || !lastWorkerIdentity?.startsWith(`${pid}@`)) continue
-      const activity = { namespace: temporalNamespace, workflowId, activityId: activityId ?? '' }
-      const failure = { message: 'The worker was killed.', applicationFailureInfo: { type: 'KILLED' } }
-      // Either may come too late: the attempt has ended, or the activity has.
-      if (Number(state) === attemptStarted)
-        await client.workflowService.respondActivityTaskFailedById({ ...activity, failure }).catch(() => {})
-      await client.workflowService
-        .resetActivity({ namespace: temporalNamespace, execution, id: activity.activityId })
-        .catch(() => {})
-    }
-  }
-
-  /** The worker at an activity of a run right now. */
-  const workerOf = async <T extends Pick<RunningProcess, 'pid'>>(
-    workflowId: string,
-    workers: readonly T[],
-  ): Promise<T | undefined> => {
-    const { pendingActivities } = (await client.workflow.getHandle(workflowId).describe()).raw
-    const begun = (pendingActivities ?? []).filter(({ state }) => Number(state) === attemptStarted)
-    return workers.find(({ pid }) => begun.some(one => one.lastWorkerIdentity?.startsWith(`${pid}@`)))
-  }
-
   return {
     ...processes,
     mail,
     client,
     makeScene,
-    giveUpAttempts,
-    workerOf,
+    /** Begins the attempts of a dead worker at this run anew. */
+    giveUpAttempts: (workflowId: string, worker: RunningProcess) => giveUpAttempts(client, workflowId, worker),
+    /** The worker at an activity of a run right now. */
+    workerOf: <T extends Pick<RunningProcess, 'pid'>>(workflowId: string, workers: readonly T[]) =>
+      workerOf(client, workflowId, workers),
     em: () => orm.em.fork(),
     /** Waits until no mail is queued any more. */
     untilMailed: () =>

@@ -16,8 +16,6 @@ beforeAll(async () => {
   setting = kept(await startScep())
 })
 
-const seed = 8894
-
 test('1,000 mutated messages are 400 or answered, nothing is issued, and the heap does not grow', async () => {
   const { service, scene } = setting
   const own = opened(await startGatewayProcess(service, scene))
@@ -32,7 +30,7 @@ test('1,000 mutated messages are 400 or answered, nothing is issued, and the hea
   await stranger.send(enrol)
   const heaps: number[] = []
   const statuses = new Map<number, number>()
-  for (const [index, changes] of fc.sample(mutation, { numRuns: 1000, seed }).entries()) {
+  for (const [index, changes] of fc.sample(mutation, 1000).entries()) {
     const { status } = await postMessage(own.scepUrl, changes.reduce(mutate, index % 2 === 0 ? lookup.der : enrol.der))
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     if (index === 199 || index === 999) heaps.push(await own.heap())

@@ -9,12 +9,13 @@ const isWrite = (method: string, url: string): boolean => method !== 'GET' && ur
 
 /**
  * Starts a proxy to an address: `set` says how it fails from now on (or for so many writes), `writes` what it has passed
- * on, and `beforeWrite` happens before it passes one on.
+ * on; `beforeWrite` happens before it passes one on, `beforeRead` before any other request, by its address.
  */
 export const startFaultyProxy = async (target: string) => {
   let fault: Fault = 'PASSES'
   let left = Infinity
   let before = async (): Promise<void> => undefined
+  let beforeOther: (url: string) => Promise<void> = async () => undefined
   const writes: string[] = []
   const sockets = new Set<Socket>()
   const faultNow = (): Fault => {
@@ -27,7 +28,8 @@ export const startFaultyProxy = async (target: string) => {
     const write = isWrite(method, url)
     const faulty = write && faultNow()
     if (typeof faulty === 'number') return void response.writeHead(faulty).end('{"error":"unknown_error"}')
-    if (write) await before()
+    await (write ? before() : beforeOther(url))
+    if (request.socket.destroyed) return
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const { host: _, connection: __, 'content-length': ___, ...rest } = headers
@@ -69,5 +71,6 @@ export const startFaultyProxy = async (target: string) => {
     set,
     stop: () => set('DOWN'),
     beforeWrite: (hook: typeof before) => void (before = hook),
+    beforeRead: (hook: typeof beforeOther) => void (beforeOther = hook),
   }
 }

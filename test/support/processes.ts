@@ -18,7 +18,8 @@ import { createClient, stack, tokenFor } from './stack.ts'
 const database = 'certwright'
 const adminClient = { clientId: demoPrincipals.adminClientId, secret: 'the-secret-of-all-stories' }
 
-const directoryClient = {
+/** The client by which their worker writes to the identity provider. */
+export const directoryClient = {
   clientId: demoPrincipals.directoryClientId,
   // A real Keycloak has it already.
   secret: realmSecrets.DIRECTORY_CLIENT_SECRET,
@@ -27,7 +28,7 @@ const directoryClient = {
 const key = (): string => `k1:${randomBytes(32).toString('base64')}`
 
 /** Makes what the processes read, with ports that nobody uses at the moment. */
-const plan = async (folder: string, postgresFolder: string, logLevel: string) => {
+const plan = async (folder: string, { postgresFolder, logLevel = 'info', directoryUrl }: ProcessesOptions) => {
   const ports = await Promise.all(
     ['API_PORT', 'TEMPORAL_PORT', 'POSTGRES_PORT', 'API_METRICS_PORT', 'WORKER_METRICS_PORT', 'SCEP_PORT'].map(
       async name => [name, String(await freePort())] as const,
@@ -36,7 +37,7 @@ const plan = async (folder: string, postgresFolder: string, logLevel: string) =>
   const config = readConfig({ ...Object.fromEntries(ports), LOG_LEVEL: logLevel })
   const password = randomBytes(12).toString('hex')
   const postgres = {
-    folder: postgresFolder,
+    folder: postgresFolder ?? join(folder, 'postgres'),
     port: config.POSTGRES_PORT,
     password,
     logFile: join(folder, 'postgres.log'),
@@ -70,7 +71,7 @@ const plan = async (folder: string, postgresFolder: string, logLevel: string) =>
       baseUrl: `http://127.0.0.1:${config.API_PORT}`,
       issuer: stack.issuer(),
       tokenUrl: stack.tokenUrl(),
-      directoryUrl: stack.directoryUrl(),
+      directoryUrl: directoryUrl ?? stack.directoryUrl(),
       temporal: address,
       temporalUiUrl: 'http://127.0.0.1',
       scepUrl: 'https://127.0.0.1',
@@ -106,10 +107,14 @@ export const callerOf =
     return { status: response.status, body: text ? JSON.parse(text) : null }
   }
 
-/** Where the processes come from, and where PostgreSQL keeps its data, when not in the usual places; how much they log. */
+/**
+ * Where the processes come from, where PostgreSQL keeps its data, and the identity provider that the worker writes to, when
+ * not the usual ones; how much they log.
+ */
 export interface ProcessesOptions {
   readonly installed?: string
   readonly postgresFolder?: string
+  readonly directoryUrl?: string
   readonly logLevel?: 'info' | 'trace'
 }
 
@@ -117,10 +122,11 @@ export interface ProcessesOptions {
  * Starts PostgreSQL, Temporal, the worker and the API, the last two from this checkout or another installation; `stop()`
  * ends what runs and removes what was written.
  */
-export const startProcesses = async ({ installed, postgresFolder, logLevel = 'info' }: ProcessesOptions = {}) => {
+export const startProcesses = async (options: ProcessesOptions = {}) => {
+  const { installed } = options
   const folder = mkdtempSync(join(tmpdir(), 'certwright-story-'))
   chmodSync(folder, 0o755)
-  const settings = await plan(folder, postgresFolder ?? join(folder, 'postgres'), logLevel)
+  const settings = await plan(folder, options)
   await createClient(adminClient)
   await createClient({ ...directoryClient, managesClients: true })
   const postgresStarted = startPostgres(settings.postgres)

@@ -59,6 +59,15 @@ export const newTree = async (service: Service) => {
   return { scene, certificate, ids }
 }
 
+/** What of such a tree is archived, and later deleted, with each kind. */
+export const goingWith: readonly (readonly [keyof Awaited<ReturnType<typeof newTree>>['ids'], readonly string[]])[] = [
+  ['REALM', ['REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE']],
+  ['POLICY', ['POLICY', 'CERT_REQUEST', 'CERTIFICATE']],
+  ['END_ENTITY', ['END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE']],
+  ['CERT_REQUEST', ['CERT_REQUEST']],
+  ['CERTIFICATE', ['CERTIFICATE']],
+]
+
 /** A service that waits for its purges, and the calls of an administrator there. */
 export const startPurging = async () => {
   const service = await startService()

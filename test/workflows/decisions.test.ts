@@ -1,6 +1,6 @@
 // Approving and declining as messages to the run of a request.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import {
   WithStartWorkflowOperation,
   WorkflowNotFoundError,
@@ -14,33 +14,23 @@ import type { certRequest } from '../../workflows/cert-request.ts'
 import { certRequestWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
 import { approve, decline, type Decided } from '../../workflows/messages.ts'
 import type { orderCertificates } from '../../workflows/order-certificates.ts'
-import { stack } from '../support/stack.ts'
-import { pendingState, person, serverAt, startRig, told, until, type Place, type Rig } from './rig.ts'
+import { pendingState, person, told, until } from './rig.ts'
+import { useRig } from './use-rig.ts'
 
-let place: Place
-let rig: Rig | undefined
-
-beforeAll(async () => {
-  place = await serverAt(stack.temporalAddress(), { codePath: stack.workflowBundle() })
-})
-afterEach(async () => {
-  await rig?.stop()
-  rig = undefined
-})
-afterAll(() => place.connection.close())
+const { start } = useRig()
 
 type Record = Activities['recordDecision']
 
 const approved: Record = async () => ({ status: 'APPROVED', orderId: null })
 const open = async (recordDecision: Record, state: Partial<RequestState> = {}) => {
-  const running = (rig = await startRig(place, { recordDecision }))
+  const rig = await start({ recordDecision })
   const certRequestId = randomUUID()
-  const handle = await running.client.workflow.start<typeof certRequest>('certRequest', {
+  const handle = await rig.client.workflow.start<typeof certRequest>('certRequest', {
     workflowId: certRequestWorkflowId(certRequestId),
-    taskQueue: running.taskQueue,
+    taskQueue: rig.taskQueue,
     args: [{ certRequestId, state: { ...pendingState, ...state }, waitDays: 90 }],
   })
-  return { handle, certRequestId, rig: running }
+  return { handle, certRequestId, rig }
 }
 const refusalOf = async (update: Promise<unknown>) => {
   const error = await update.then(
@@ -209,20 +199,20 @@ test('a run of a request that is decided already ends at once', async () => {
 
 test('the decision reaches the order that waits for it', async () => {
   const orderId = orderWorkflowId(randomUUID())
-  const running = (rig = await startRig(place, {
+  const rig = await start({
     recordDecision: async () => ({ status: 'APPROVED', orderId }),
     beginOrder: async () => ({ itemCount: 1, expiresAt: new Date(Date.now() + 86_400_000).toISOString() }),
     issueOrderItems: async () => ({ issued: 0, waiting: 1 }),
     issueDecided: async () => ({ issued: 1, waiting: 0 }),
     closeOrder: async () => ({ status: 'COMPLETED' }),
-  }))
-  const { client, taskQueue } = running
+  })
+  const { client, taskQueue } = rig
   const order = await client.workflow.start<typeof orderCertificates>('orderCertificates', {
     workflowId: orderId,
     taskQueue,
     args: [orderId],
   })
-  await until(() => running.of('issueOrderItems').length === 1)
+  await until(() => rig.of('issueOrderItems').length === 1)
   const certRequestId = randomUUID()
   const handle = await client.workflow.start<typeof certRequest>('certRequest', {
     workflowId: certRequestWorkflowId(certRequestId),
@@ -234,7 +224,7 @@ test('the decision reaches the order that waits for it', async () => {
     orderId,
   })
   expect(await order.result()).toBe('COMPLETED')
-  expect(running.of('issueDecided')).toMatchObject([{ input: { orderId, certRequestIds: [certRequestId] } }])
+  expect(rig.of('issueDecided')).toMatchObject([{ input: { orderId, certRequestIds: [certRequestId] } }])
 })
 
 test('a message that means another request, another action or nothing at all is refused before it enters history', async () => {

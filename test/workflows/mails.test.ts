@@ -1,6 +1,6 @@
 // Mails over days, on a server that skips time: pauses, a mail server that is away, and the end after 72 hours.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { afterEach, expect, test } from '@jest/globals'
 import type { WorkflowHandle } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Activities } from '../../activities/index.ts'
@@ -14,31 +14,27 @@ import { report } from '../faults/reckoning.ts'
 import { startMailServer, type MailServer } from '../support/mail-server.ts'
 import { historyToText } from './history-json.ts'
 import { payloadsIn, textOf } from './payloads.ts'
-import { startRig, until, type Place, type Rig } from './rig.ts'
-import { startTimeSkipping } from './time-skipping.ts'
+import { until, type Rig } from './rig.ts'
+import { startTimeSkipping, type TimeSkipping } from './time-skipping.ts'
+import { useRig } from './use-rig.ts'
 
 const hourMs = 3_600_000
 
-let skipping: Awaited<ReturnType<typeof startTimeSkipping>>
-let env: typeof skipping.env
-let place: Place
-let rig: Rig | undefined
+let env: TimeSkipping['env']
 let fixture: Fixture | undefined
 let server: MailServer | undefined
 
-beforeAll(async () => {
-  skipping = await startTimeSkipping()
-  ;({ env, place } = skipping)
+// Its worker stops before what its activities work with.
+const { start } = useRig(async () => {
+  const skipping = await startTimeSkipping()
+  ;({ env } = skipping)
+  return skipping
 })
 afterEach(async () => {
-  await rig?.stop()
   await fixture?.orm.close()
   await server?.stop()
-  rig = fixture = server = undefined
+  fixture = server = undefined
 })
-afterAll(() => skipping.stop())
-
-const start = async (activities: Partial<Activities>) => (rig = await startRig(place, activities))
 
 /** Time moves only where a test says so, and a test says so only when the run waits for nothing but its timer. */
 const timerOf = async (handle: WorkflowHandle) =>
@@ -185,7 +181,6 @@ test('a mail of a batch waits until the batch is through, ten minutes at most', 
   await env.sleep('5 seconds')
   await handle.result()
   expect(through.of('openMails')).toHaveLength(3)
-  await through.stop()
 
   const endless = await start({
     ...mails,

@@ -1,27 +1,16 @@
 // The run of a purge: part after part until nothing is left, however many there are, and told to operators.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { purgeWorkflowId } from '../../workflows/ids.ts'
 import { detailsOf } from '../support/service.ts'
-import { stack } from '../support/stack.ts'
-import { serverAt, startRig, type Place, type Rig } from './rig.ts'
+import { useRig } from './use-rig.ts'
 
-let place: Place
-let rig: Rig | undefined
-
-beforeAll(async () => {
-  place = await serverAt(stack.temporalAddress(), { codePath: stack.workflowBundle() })
-})
-afterEach(async () => {
-  await rig?.stop()
-  rig = undefined
-})
-afterAll(() => place.connection.close())
+const { start } = useRig()
 
 /** Runs a purge of so many parts, of which each fails once where that is said. */
 const run = async (parts: number, failing = false) => {
   let [deleted, failures] = [0, 0]
-  rig = await startRig(place, {
+  const rig = await start({
     purgePart: async () => {
       if (failing && failures++ % 2 === 0) throw new Error('no connection')
       deleted += 1
@@ -53,7 +42,7 @@ test('a long one goes on as a new run, and asks for each part once', async () =>
 })
 
 test('an argument that was made for another run is refused', async () => {
-  rig = await startRig(place, {})
+  const rig = await start({})
   const options = { workflowId: purgeWorkflowId('REALM', randomUUID()), taskQueue: rig.taskQueue }
   const started = rig.client.workflow.execute('purgeArchived', {
     ...options,

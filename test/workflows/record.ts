@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { WorkflowHandle } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import { freePort } from '../../embedded/processes/ports.ts'
 import { temporalCli } from '../../embedded/setup-record.ts'
@@ -36,8 +35,13 @@ import { pendingState, person, serverAt, startRig, told, until, type Place, type
 const version = process.argv[2]
 if (!version) throw new Error('Say which version these histories are of, such as 1.')
 
-const keep = async (rig: Rig, { workflowId }: WorkflowHandle, name: string): Promise<void> => {
-  const history = await rig.client.workflow.getHandle(workflowId).fetchHistory()
+/** Keeps the history of a run, the last one of its id where no other is named. */
+const keep = async (
+  rig: Rig,
+  { workflowId, runId }: { readonly workflowId: string; readonly runId?: string },
+  name: string,
+): Promise<void> => {
+  const history = await rig.client.workflow.getHandle(workflowId, runId).fetchHistory()
   writeFileSync(join(import.meta.dirname, 'histories', `${name}.v${version}.json`), historyToText(history))
 }
 
@@ -150,12 +154,13 @@ const apiClients = async (rig: Rig): Promise<void> => {
 
 /** Users: registered, undone, told how to log in, written to; and imports of principals. */
 const people = async (rig: Rig): Promise<void> => {
-  const run = async (name: string, workflowId: string, order: object): Promise<void> => {
+  const run = async (name: string, workflowId: string, order: object): Promise<string> => {
     const [type = ''] = name.split('.')
     const options = { workflowId, taskQueue: rig.taskQueue, args: [{ principal: person(), ...order }] }
     const handle = await rig.client.workflow.start(type, options)
     await handle.result().catch(() => undefined)
-    await keep(rig, handle, name)
+    await keep(rig, { workflowId }, name)
+    return handle.firstExecutionRunId
   }
   const userId = randomUUID()
   const user = { userId, firstName: 'Ada', lastName: 'Lovelace', email: 'ada@example.org', passwordLogin: true }
@@ -166,6 +171,9 @@ const people = async (rig: Rig): Promise<void> => {
   await run('sendPasswordMails', passwordMailsWorkflowId(userId), { listId: userId, userIds })
   await run('importUsers', importWorkflowId('USER'), {})
   await run('importClients', importWorkflowId('API_CLIENT'), {})
+  // A run after each page, of which the last and the first are kept.
+  const runId = await run('importUsers.resumed', importWorkflowId('USER'), { longestHistory: 12 })
+  await keep(rig, { workflowId: importWorkflowId('USER'), runId }, 'importUsers.continued')
 }
 
 const openRig = (place: Place) =>

@@ -1,27 +1,15 @@
 // Issuing, ordering, providers and the reconciler as runs: what they ask of the activities, and what they answer.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { ApplicationFailure } from '@temporalio/common'
-import type { Activities } from '../../activities/index.ts'
-import { issueWorkflowId, ocspWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
 import { failureIn } from '../../api/kernel/temporal.ts'
+import { issueWorkflowId, ocspWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
 import { requestsChanged } from '../../workflows/messages.ts'
-import { stack } from '../support/stack.ts'
-import { serverAt, startRig, until, type Place, type Rig } from './rig.ts'
+import { until, type Rig } from './rig.ts'
+import { useRig } from './use-rig.ts'
 
-let place: Place
-let rig: Rig | undefined
+const { start } = useRig()
 
-beforeAll(async () => {
-  place = await serverAt(stack.temporalAddress(), { codePath: stack.workflowBundle() })
-})
-afterEach(async () => {
-  await rig?.stop()
-  rig = undefined
-})
-afterAll(() => place.connection.close())
-
-const start = async (fakes: Partial<Activities>) => (rig = await startRig(place, fakes))
 const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString()
 const ids = (count: number) => Array.from({ length: count }, () => randomUUID())
 

@@ -1,30 +1,20 @@
 // The states that operators find runs by (docs/operations.md), and that what goes well at once costs none.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import type { WorkflowHandle } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Activities } from '../../activities/index.ts'
 import { mailWorkflowId, orderWorkflowId, revokeWorkflowId } from '../../workflows/ids.ts'
 import { confirmed, searchAttributes } from '../../workflows/messages.ts'
-import { stack } from '../support/stack.ts'
-import { serverAt, startRig, until, type Place, type Rig } from './rig.ts'
+import { until } from './rig.ts'
+import { useRig } from './use-rig.ts'
 
-let place: Place
-let rig: Rig | undefined
-
-beforeAll(async () => {
-  place = await serverAt(stack.temporalAddress(), { codePath: stack.workflowBundle() })
-})
-afterEach(async () => {
-  await rig?.stop()
-  rig = undefined
-})
-afterAll(() => place.connection.close())
+const rigs = useRig()
 
 const start = async (type: string, workflowId: string, fakes: Partial<Activities>) => {
-  rig = await startRig(place, fakes)
+  const { client, taskQueue } = await rigs.start(fakes)
   const args = type === 'remindOfExpiries' ? [] : [workflowId.replace(mailWorkflowId(''), '')]
-  return rig.client.workflow.start(type, { workflowId, taskQueue: rig.taskQueue, args })
+  return client.workflow.start(type, { workflowId, taskQueue, args })
 }
 
 const states = async (handle: WorkflowHandle): Promise<string[]> =>
@@ -45,12 +35,10 @@ test('mails that are tried again are found, those that were refused as well, and
   await until(async () => (await states(retried)).length > 0)
   expect(await states(retried)).toEqual(['RETRYING'])
   await retried.terminate()
-  await rig?.stop()
 
   const refused = await start('sendMails', mailWorkflowId(randomUUID()), mails({ queued: 0, sent: 1, failed: 1 }))
   await refused.result()
   expect(await states(refused)).toEqual(['FAILED'])
-  await rig?.stop()
 
   const sent = await start('sendMails', mailWorkflowId(randomUUID()), mails({ queued: 0, sent: 2, failed: 0 }))
   await sent.result()
@@ -81,7 +69,6 @@ test('an order that waits is found, and one that does not wait has no state', as
   await until(async () => (await states(waits)).length > 0)
   expect(await states(waits)).toEqual(['WAITING'])
   await waits.terminate()
-  await rig?.stop()
 
   const done = await start('orderCertificates', orderWorkflowId(randomUUID()), order(0))
   await done.result()

@@ -56,3 +56,6 @@ export const startTimeSkipping = async () => {
   }
   return { env, place: await placeOn(env), stop }
 }
+
+/** A running one. */
+export type TimeSkipping = Awaited<ReturnType<typeof startTimeSkipping>>

@@ -1,8 +1,7 @@
 // What takes days, on a server that skips time.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client'
-import type { Activities } from '../../activities/index.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { hashOfToken, makeTokens } from '../../storage/verification-tokens.ts'
 import type { certRequest } from '../../workflows/cert-request.ts'
@@ -11,27 +10,19 @@ import { approve, verifyEmail } from '../../workflows/messages.ts'
 import type { orderCertificates } from '../../workflows/order-certificates.ts'
 import { makeScene, newRequest, openFixture } from '../activities/fixture.ts'
 import { report } from '../faults/reckoning.ts'
-import { pendingState, person, startRig, told, until, type Place, type Rig } from './rig.ts'
-import { startTimeSkipping } from './time-skipping.ts'
+import { pendingState, person, told, until, type Rig } from './rig.ts'
+import { startTimeSkipping, type TimeSkipping } from './time-skipping.ts'
+import { useRig } from './use-rig.ts'
 
 const day = 24 * 3_600_000
 
-let skipping: Awaited<ReturnType<typeof startTimeSkipping>>
-let env: typeof skipping.env
-let place: Place
-let rig: Rig | undefined
+let env: TimeSkipping['env']
 
-beforeAll(async () => {
-  skipping = await startTimeSkipping()
-  ;({ env, place } = skipping)
+const { start, stop } = useRig(async () => {
+  const skipping = await startTimeSkipping()
+  ;({ env } = skipping)
+  return skipping
 })
-afterEach(async () => {
-  await rig?.stop()
-  rig = undefined
-})
-afterAll(() => skipping.stop())
-
-const start = async (fakes: Partial<Activities>) => (rig = await startRig(place, fakes))
 
 /** Time moves only where a test says so, and a test says so only when the run waits for nothing but its timer. */
 const waits = (handle: WorkflowHandle) =>
@@ -145,7 +136,6 @@ test('a token that is 30 days old proves nothing any more, and the run waits on 
   report({ fault: 'token past its 30 days, then a new one', items: 1, kills: 0 }, [
     { what: 'proof', expected: [certRequestId], seen: events.map(({ objectId }) => objectId ?? 'nobody') },
   ])
-  await rig?.stop()
-  rig = undefined
+  await stop()
   await fixture.orm.close()
 })

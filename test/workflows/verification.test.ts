@@ -1,6 +1,6 @@
 // The proof of an e-mail address as a message to the run of a request.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { WorkflowUpdateFailedError } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Activities } from '../../activities/index.ts'
@@ -9,20 +9,10 @@ import type { RequestState } from '../../domain/lifecycle.ts'
 import type { certRequest } from '../../workflows/cert-request.ts'
 import { certRequestWorkflowId } from '../../workflows/ids.ts'
 import { approve, decline, verifyEmail } from '../../workflows/messages.ts'
-import { stack } from '../support/stack.ts'
-import { pendingState, person, serverAt, startRig, told, type Place, type Rig } from './rig.ts'
+import { pendingState, person, told } from './rig.ts'
+import { useRig } from './use-rig.ts'
 
-let place: Place
-let rig: Rig | undefined
-
-beforeAll(async () => {
-  place = await serverAt(stack.temporalAddress(), { codePath: stack.workflowBundle() })
-})
-afterEach(async () => {
-  await rig?.stop()
-  rig = undefined
-})
-afterAll(() => place.connection.close())
+const { start } = useRig()
 
 const tokenHash = 'ab'.repeat(32)
 const unproven: RequestState = { ...pendingState, status: 'REQUIRES_EMAIL_VERIFICATION' }
@@ -31,16 +21,16 @@ const leadingTo =
   async () => ({ status, orderId: null })
 
 const open = async (state: Partial<RequestState>, fakes: Partial<Activities>) => {
-  const running = (rig = await startRig(place, fakes))
+  const rig = await start(fakes)
   const certRequestId = randomUUID()
-  const handle = await running.client.workflow.start<typeof certRequest>('certRequest', {
+  const handle = await rig.client.workflow.start<typeof certRequest>('certRequest', {
     workflowId: certRequestWorkflowId(certRequestId),
-    taskQueue: running.taskQueue,
+    taskQueue: rig.taskQueue,
     args: [{ certRequestId, state: { ...unproven, ...state }, waitDays: 90 }],
   })
   const prove = (message: unknown = { certRequestId, tokenHash }) =>
     handle.executeUpdate('verifyEmail', { args: [message] })
-  return { handle, certRequestId, prove, rig: running }
+  return { handle, certRequestId, prove, rig }
 }
 const codeOf = async (update: Promise<unknown>): Promise<string | undefined> => {
   const error = await update.then(
