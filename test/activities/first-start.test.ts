@@ -36,7 +36,8 @@ const counts = async (em = fixture.em()) => ({
 })
 
 test('the first start makes realm, provider, root and issuing CA, two policies and three settings', async () => {
-  expect(await counts()).toEqual({ realms: 1, providers: 1, cas: 2, keys: 2, policies: 2, settings: 3 })
+  // Each CA has a key, and its OCSP signer another.
+  expect(await counts()).toEqual({ realms: 1, providers: 1, cas: 2, keys: 4, policies: 2, settings: 3 })
   const em = fixture.em()
   const realm = await em.findOneOrFail(Realm, { systemRealm: true })
   expect(await fixture.services.settings.text('system.realm-id')).toBe(realm.id)
@@ -56,7 +57,7 @@ test('workers that start at the same time make everything once, and each adminis
   const admins = [{ kind: 'USER', subject: randomUUID(), email: 'ada@example.org', name: 'ada' }] as const
   const made = await Promise.all([1, 2, 3].map(() => firstStart(fixture.services, admins)))
   expect(made.filter(Boolean)).toHaveLength(1)
-  expect(await counts()).toMatchObject({ realms: 1, cas: 2, keys: 2, policies: 2 })
+  expect(await counts()).toMatchObject({ realms: 1, cas: 2, keys: 4, policies: 2 })
   const ada = await fixture.em().findOneOrFail(User, { providerId: admins[0].subject })
   expect([...(await loadGrants(fixture.em(), ada.id)).global]).toEqual(['ADMIN'])
 })

@@ -75,6 +75,15 @@ export const crlIssued = (objectId: string): Expected => ({
   what: /^CRL .* issued$/,
 })
 
+/** The event of a CA whose signer of OCSP answers was made. */
+export const ocspSignerMade = (objectId: string): Expected => ({
+  type: 'SIGNER_RENEWED',
+  objectId,
+  realmId: null,
+  byService: true,
+  what: /^OCSP signer CN=OCSP signer .* made$/,
+})
+
 /** The kinds that test/api/audit-kinds-lifecycle.test.ts tries. */
 export const lifecycleKinds = [
   'CERT_REQUEST_EMAIL_VERIFIED',

@@ -41,7 +41,10 @@ export const searchCas = operation('POST /cas/search', {
   summary: 'Search CAs',
   needs: 'TOKEN',
   body: CaSearchRequestDto,
-  example: { body: { simpleSearchTerm: 'Built-in', validNotAfterStart: '2027-01-01T00:00:00Z' } },
+  example: {
+    query: { sort: 'subjectDn,asc' },
+    body: { simpleSearchTerm: 'Built-in', validNotAfterStart: '2027-01-01T00:00:00Z' },
+  },
   paging: true,
   returns: [200, SearchCaResponseDtoPage],
   fails: [415],
