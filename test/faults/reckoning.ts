@@ -66,7 +66,8 @@ export const issued = async (em: EntityManager, requestIds: readonly string[]): 
   const keys = await em.execute<{ id: string }[]>(
     `select k.id from private_key k where not exists (select 1 from certificate c where c.private_key_id = k.id)
         and not exists (select 1 from ca where ca.private_key_id = k.id)
-        and not exists (select 1 from policy_signer s where s.private_key_id = k.id)`,
+        and not exists (select 1 from policy_signer s where s.private_key_id = k.id)
+        and not exists (select 1 from ocsp_signer s where s.private_key_id = k.id)`,
   )
   const distinct = (what: string, of: (row: Certificate) => string | null | undefined): Tally => {
     const values = certificates.map(row => found(of(row)))

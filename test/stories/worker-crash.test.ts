@@ -61,11 +61,12 @@ test(
     expect(new Set(certificates.map(row => row.certRequestId))).toEqual(new Set(ids))
     for (const key of ['serialNumber', 'fingerprint', 'publicKeyHash', 'privateKeyId'] as const)
       expect(new Set(certificates.map(row => row[key])).size).toBe(size)
-    // No key without its certificate, but for those of the two CAs.
+    // No key without its certificate, but for those of the two CAs and of their OCSP signers.
     const [keys] = await em.execute<{ orphans: number }[]>(
       `select count(*)::int as orphans from private_key k
         where not exists (select 1 from certificate c where c.private_key_id = k.id)
-          and not exists (select 1 from ca where ca.private_key_id = k.id)`,
+          and not exists (select 1 from ca where ca.private_key_id = k.id)
+          and not exists (select 1 from ocsp_signer s where s.private_key_id = k.id)`,
     )
     expect(keys?.orphans).toBe(0)
     expect(await em.count(AuditEvent, { eventType: 'CERTIFICATE_ISSUED' })).toBe(size)
