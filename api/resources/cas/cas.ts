@@ -41,10 +41,7 @@ export const searchCas = operation('POST /cas/search', {
   summary: 'Search CAs',
   needs: 'TOKEN',
   body: CaSearchRequestDto,
-  example: {
-    query: { sort: 'subjectDn,asc' },
-    body: { simpleSearchTerm: 'Built-in', validNotAfterStart: '2027-01-01T00:00:00Z' },
-  },
+  example: { body: { simpleSearchTerm: 'Built-in CA Issuing', validNotAfterStart: '2027-01-01T00:00:00Z' } },
   paging: true,
   returns: [200, SearchCaResponseDtoPage],
   fails: [415],
