@@ -33,6 +33,7 @@ import { providerChecks, providerPreparations } from './providers.ts'
 import { purgeActivities } from './purge.ts'
 import { reconcileActivities } from './reconcile.ts'
 import { revocationActivities, revocationRecords } from './revocation.ts'
+import { rolloverActivities } from './rollover.ts'
 import type { Services } from './services.ts'
 import { signerActivities } from './signers.ts'
 import { verificationActivities } from './verifications.ts'
@@ -61,6 +62,7 @@ export const activityGroups = (services: Services) => ({
     ...crlActivities(services),
     ...signerActivities(services),
     ...ocspSignerActivities(services),
+    ...rolloverActivities(services),
   },
   /** Deleting what is archived. */
   purging: purgeActivities(services),
@@ -110,6 +112,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   issueDecided: ({ orderId }) => orderId,
   prepareProvider: ({ providerId }) => providerWorkflowId('prepare', providerId),
   checkProvider: ({ providerId }) => providerWorkflowId('check', providerId),
+  advanceRollover: ({ providerId }) => providerWorkflowId('rollover', providerId),
   openMails: ({ groupId }) => mailWorkflowId(groupId),
   settleMails: ({ groupId }) => mailWorkflowId(groupId),
   giveUpMails: ({ groupId }) => mailWorkflowId(groupId),

@@ -5,6 +5,7 @@ import {
   claimedRequests,
   openRevocations,
   providersWithoutCa,
+  rolloverProviders,
   runningOrders,
   waitingRequests,
 } from '../storage/missing-runs.ts'
@@ -16,6 +17,7 @@ import {
   issueRun,
   orderRun,
   prepareProviderRun,
+  rolloverRun,
   revokeRun,
   sendMailsRun,
   type Start,
@@ -40,7 +42,8 @@ const missingRuns = async ({ orm, settings, clock }: Services): Promise<Start[]>
   const purges = (await openPurges(em, before)).map(purgeRun)
   const mails = (await forgottenRuns(em, before)).map(({ groupId, realmId }) => sendMailsRun(groupId, realmId, true))
   const preparations = unprepared.map(({ id }) => prepareProviderRun(id))
-  return [...claimed, ...orders, ...waiting, ...revocations, ...purges, ...preparations, ...mails]
+  const rollovers = (await rolloverProviders(em, before)).map(({ id }) => rolloverRun(id))
+  return [...claimed, ...orders, ...waiting, ...revocations, ...purges, ...preparations, ...rollovers, ...mails]
 }
 
 /** Finding and starting the runs that a crash left behind. */

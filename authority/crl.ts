@@ -13,10 +13,11 @@ import { openCaSigner, type CaSigner } from './signers.ts'
 const hourMs = 3_600_000
 
 /** How long a list is valid (contract 10.1): an issuing CA's some hours, that of a root above it some days. */
-const validityMs = async (em: EntityManager, { caId, providerId }: CaSigner): Promise<number> => {
+const validityMs = async (em: EntityManager, { certificate, providerId }: CaSigner): Promise<number> => {
   const provider = await em.findOneOrFail(CertificateProvider, providerId ?? '', { disableIdentityMap: true })
-  const { crlValidityHours, rootCrlValidityDays } = completeLocal(provider.name, provider.settings)
-  return hourMs * (provider.issuingCaId === caId ? crlValidityHours : 24 * rootCrlValidityDays)
+  const { hierarchy, crlValidityHours, rootCrlValidityDays } = completeLocal(provider.name, provider.settings)
+  const isAbove = certificate.selfSigned && hierarchy !== 'SINGLE'
+  return hourMs * (isAbove ? 24 * rootCrlValidityDays : crlValidityHours)
 }
 
 /**

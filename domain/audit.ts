@@ -44,6 +44,9 @@ export const AuditEventType = {
   SIGNER_RENEWED: 'policy, CA',
   CONNECTION_FAILED: 'provider, CA',
   CRL_ISSUED: 'provider, CA',
+  ROLLOVER_PLANNED: 'provider',
+  ROLLOVER_DONE: 'provider',
+  ROLLOVER_CANCELED: 'provider',
 } as const satisfies Enumeration
 
 /** A kind of audit event. */

@@ -38,20 +38,29 @@ export interface SignerRecords {
   readonly issuing: IssuingCa | null
   /** The CA that made signers come from: that of the policy where it is LOCAL, else that of the built-in provider. */
   readonly making: IssuingCa | null
+  /** The CA that takes over from that of the policy's provider, where one is prepared. */
+  readonly nextCaId: string | null
+  /** The CAs of the policy's provider that another took over from, not longer ago than former signers decrypt. */
+  readonly formerCas: readonly IssuingCa[]
   /** The one that the policy names, the present one of those made for it, and those replaced not long ago. */
   readonly signers: readonly SignerState[]
 }
 
+/** A certificate that signs, or a CA by its own key. */
+export type Signer = { readonly ca: string } | SignerState
+
 /** What came of it: ids of certificates, or of the CA. */
 export interface SignerChoice {
   /** Who signs, and whom devices encrypt to. */
-  readonly signing: { readonly ca: string } | SignerState | null
-  /** Made signers that decrypt as well. */
-  readonly former: readonly SignerState[]
+  readonly signing: Signer | null
+  /** Made signers, or CAs, that decrypt as well. */
+  readonly former: readonly Signer[]
   /** Whether one is to be made: before anything can be signed, or beside it. */
   readonly due: 'NOW' | 'SOON' | null
   /** The CA that issues under the policy. */
   readonly issuingCaId: string | null
+  /** The one that takes over from it, where that is prepared. */
+  readonly nextCaId: string | null
 }
 
 interface Period {
@@ -82,8 +91,11 @@ const chooseMade = ({ making, signers }: SignerRecords, now: Date): Pick<SignerC
   return { signing: present, due: isRenewed(present, making, now) ? 'SOON' : null }
 }
 
+const usableCas = (cas: readonly (IssuingCa | null)[], now: Date) =>
+  cas.flatMap(ca => (ca && isIssuing(ca, now) && ca.algorithm === 'RSA' ? [{ ca: ca.id }] : []))
+
 const chooseCa = ({ issuing }: SignerRecords, now: Date): SignerChoice['signing'] =>
-  issuing && isIssuing(issuing, now) && issuing.algorithm === 'RSA' ? { ca: issuing.id } : null
+  usableCas([issuing], now)[0] ?? null
 
 const chooseNamed = ({ signers }: SignerRecords, id: string, now: Date): SignerChoice['signing'] =>
   signers.find(one => one.certificateId === id && isUsable(one, now)) ?? null
@@ -105,6 +117,8 @@ export const chooseSigners = (
   now: Date,
 ): SignerChoice => {
   const { signing, due } = chooseSigning(configuration, records, now)
-  const former = records.signers.filter(one => one !== signing && stillDecrypts(one, now))
-  return { signing, due, former, issuingCaId: records.issuing?.id ?? null }
+  const made = records.signers.filter(one => one !== signing && stillDecrypts(one, now))
+  const cas = configuration.signerMode === 'CA' ? usableCas(records.formerCas, now) : []
+  const { issuing, nextCaId } = records
+  return { signing, due, former: [...cas, ...made], issuingCaId: issuing?.id ?? null, nextCaId }
 }

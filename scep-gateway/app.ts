@@ -7,7 +7,7 @@ import type { Gateway } from './gateway.ts'
 import { kept } from './kept.ts'
 import { type Limits, TooMany } from './limits.ts'
 import type { Metrics } from './metrics.ts'
-import { getCaCaps, getCaCert, type Answer } from './operations/ca.ts'
+import { getCaCaps, getCaCert, getNextCaCert, type Answer } from './operations/ca.ts'
 import { answerMessage } from './operations/pki-operation.ts'
 import { NoSuchPolicy, type PolicyView } from './policies.ts'
 import { ServiceDown, ServiceRefusal } from './service-client.ts'
@@ -64,8 +64,13 @@ const messageIn = async (ctx: Context, most: number): Promise<Buffer> => {
 type Perform = (ctx: Context, policy: PolicyView) => Promise<Answer> | Answer
 
 const operations = ({ gateway, limits, maxBodyBytes }: Parts): Readonly<Record<string, Perform>> => ({
-  GetCACaps: () => getCaCaps(gateway),
+  GetCACaps: (_, policy) => getCaCaps(gateway, policy),
   GetCACert: (ctx, policy) => getCaCert(gateway, policy, parameter(ctx, 'message') ?? ''),
+  GetNextCACert: (_, policy) => {
+    const answer = getNextCaCert(gateway, policy)
+    if (!answer) throw new HttpRefusal(400, 'No next CA is prepared.')
+    return answer
+  },
   PKIOperation: async (ctx, policy) => {
     const message = await messageIn(ctx, maxBodyBytes)
     const tell = (facts: object): void => void Object.assign(ctx.state, facts)
@@ -87,7 +92,8 @@ const serve = (parts: Parts): Middleware => {
     await parts.limits.consume(ctx.ip)
     const named = parameter(ctx, 'operation') ?? (ctx.method === 'POST' ? 'PKIOperation' : '')
     const perform = Object.hasOwn(known, named) ? known[named] : undefined
-    if (!perform) throw new HttpRefusal(400, 'The operation is none of GetCACaps, GetCACert and PKIOperation.')
+    if (!perform)
+      throw new HttpRefusal(400, 'The operation is none of GetCACaps, GetCACert, GetNextCACert and PKIOperation.')
     ctx.state['operation'] = named
     const policy = await policyOf(parts.gateway, target.policy)
     ctx.state['policyId'] = policy.id

@@ -16,6 +16,8 @@ export interface PolicyView {
   readonly signer: Buffer
   /** DER certificates of the CA, issuing CA first, root last. */
   readonly chain: readonly Buffer[]
+  /** The same of the CA that takes over from it; empty where none is prepared. */
+  readonly nextChain: readonly Buffer[]
 }
 
 /** There is no such policy for this gateway, or it takes no part in SCEP. */
@@ -33,7 +35,7 @@ const read = async (service: ScepService, id: string): Promise<PolicyView> => {
   const [policy, configuration] = await Promise.all([service.policy(id), service.configuration(id)])
   const [signer] = parseCertificates(configuration.signerCertificatePem)
   if (!signer) throw new Error('The service named no signer.')
-  const { signerMode, caChainPem } = configuration
+  const { signerMode, caChainPem, nextCaChainPem } = configuration
   const { realmId, allowedValidForValues } = policy
   return {
     id,
@@ -42,6 +44,7 @@ const read = async (service: ScepService, id: string): Promise<PolicyView> => {
     signerMode,
     signer,
     chain: parseCertificates(caChainPem),
+    nextChain: parseCertificates(nextCaChainPem ?? ''),
   }
 }
 

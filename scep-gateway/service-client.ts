@@ -161,6 +161,7 @@ export const answers = {
     signerMode: z.enum(['RA', 'CA']),
     signerCertificatePem: z.string(),
     caChainPem: z.string(),
+    nextCaChainPem: z.string().nullish(),
   }),
   decrypted: z.object({ decryptedDataBase64: Octets }),
   signature: z.object({ signatureBase64: Octets, signerCertificatePem: z.string() }),

@@ -49,6 +49,11 @@ const keysOf = (call: ServiceClient) => ({
     if (!signer) throw new Error('The service named no signer.')
     return { signature: made.signatureBase64, signer }
   },
+  /** The signature of the policy's CA over octets that are no message of a CA, by the natural algorithm of its key. */
+  signWithCa: async (policyId: string, data: Buffer): Promise<Buffer> => {
+    const body = { policyId, dataBase64: data.toString('base64') }
+    return (await call(answers.signature, 'POST /sign/sign-with-ca', { body })).signatureBase64
+  },
 })
 
 const policiesOf = (call: ServiceClient) => ({

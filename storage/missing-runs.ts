@@ -106,6 +106,10 @@ export const waitingRequests = async (em: EntityManager, before: Date): Promise<
   )
 }
 
+/** The providers that plan a rollover. */
+export const rolloverProviders = (em: EntityManager, before: Date): Promise<CertificateProvider[]> =>
+  em.find(CertificateProvider, { rollover: { $ne: null }, lastModifiedDate: { $lt: before } }, { limit: maxRuns })
+
 /** The providers whose CA is not known; one whose preparation failed for a reason that stays is tried again after a day. */
 export const providersWithoutCa = (em: EntityManager, before: Date): Promise<CertificateProvider[]> => {
   const dayBefore = new Date(before.getTime() - dayMs)

@@ -41,7 +41,7 @@ interface Row {
 }
 
 // Those of a CA are told once each: what was deleted after its revocation is no certificate any more. What was imported was
-// not issued here, whatever it says. CA certificates and signers have no revocation in the records.
+// not issued here, whatever it says. Of CA certificates those of CAs that were taken back are revoked, signers never are.
 const standing = statement<Row>(
   `select serial_number as serial, revocation_date as date, revocation_reason as reason, version from certificate
     where serial_number = ${anyOf('$2::text[]')} and issuer_ca_id = $1 and not imported
@@ -52,6 +52,7 @@ const standing = statement<Row>(
    select serial_number, null, null, 0 from ca
     where serial_number = ${anyOf('$2::text[]')} and (issuer_ca_id = $1 or id = $1 and root)
       and certificate_provider_id is not null
+      and not exists (select from kept_revocation k where k.issuer_ca_id = $1 and k.serial_number = ca.serial_number)
    union all
    select serial_number, null, null, 0 from ocsp_signer where ca_id = $1 and serial_number = ${anyOf('$2::text[]')}`,
 )

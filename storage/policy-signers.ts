@@ -10,6 +10,8 @@ type Json = Readonly<Record<string, string | boolean | null>>
 interface Row {
   readonly issuing: Json | null
   readonly making: Json | null
+  readonly next: string | null
+  readonly former: readonly Json[]
   readonly signers: readonly Json[]
 }
 
@@ -37,38 +39,42 @@ const stateOf = (json: Json): SignerState => ({
 const caJson = `json_build_object('id', ca.id, 'algorithm', ca.public_key_algorithm, 'notBefore', ca.valid_not_before,
   'notAfter', ca.valid_not_after, 'archived', ca.archived)`
 
+const records = `select
+   (select ${caJson} from certificate_provider p join ca on ca.id = p.issuing_ca_id where p.id = ?) as issuing,
+   (select ${caJson} from certificate_provider p join ca on ca.id = p.issuing_ca_id
+     where p.certificate_provider_type = 'LOCAL' and (p.id = ? or p.system_provider)
+     order by p.id = ? desc limit 1) as making,
+   (select p.next_issuing_ca_id from certificate_provider p where p.id = ?) as next,
+   (select coalesce(json_agg(${caJson} order by ca.succeeded_date desc), '[]') from ca
+     where ca.certificate_provider_id = ? and ca.succeeded_date > ?) as former,
+   (select coalesce(json_agg(json_build_object('certificateId', c.id, 'made', s.id is not null,
+        'retiredDate', s.retired_date, 'issuerCaId', c.issuer_ca_id, 'notBefore', c.valid_not_before,
+        'notAfter', c.valid_not_after, 'barred', c.archived or c.revocation_date is not null)
+        order by s.retired_date desc nulls first), '[]')
+      from certificate c left join policy_signer s on s.certificate_id = c.id and s.policy_id = ?
+     where c.id in (select certificate_id from policy_signer
+                     where policy_id = ? and (retired_date is null or retired_date > ?)
+                     union all select ?::uuid)) as signers`
+
+const nothing: Row = { issuing: null, making: null, next: null, former: [], signers: [] }
+
 /** Reads what the choice of a policy's signer hangs on. */
 export const findSignerRecords = async (
   em: EntityManager,
   { id, certificateProviderId, scepConfiguration }: Policy,
   now: Date,
 ): Promise<SignerRecords> => {
-  const [row] = await em.execute<Row[]>(
-    `select
-       (select ${caJson} from certificate_provider p join ca on ca.id = p.issuing_ca_id where p.id = ?) as issuing,
-       (select ${caJson} from certificate_provider p join ca on ca.id = p.issuing_ca_id
-         where p.certificate_provider_type = 'LOCAL' and (p.id = ? or p.system_provider)
-         order by p.id = ? desc limit 1) as making,
-       (select coalesce(json_agg(json_build_object('certificateId', c.id, 'made', s.id is not null,
-            'retiredDate', s.retired_date, 'issuerCaId', c.issuer_ca_id, 'notBefore', c.valid_not_before,
-            'notAfter', c.valid_not_after, 'barred', c.archived or c.revocation_date is not null)
-            order by s.retired_date desc nulls first), '[]')
-          from certificate c left join policy_signer s on s.certificate_id = c.id and s.policy_id = ?
-         where c.id in (select certificate_id from policy_signer
-                         where policy_id = ? and (retired_date is null or retired_date > ?)
-                         union all select ?::uuid)) as signers`,
-    [
-      certificateProviderId,
-      certificateProviderId,
-      certificateProviderId,
-      id,
-      id,
-      new Date(now.getTime() - overlapMs),
-      scepConfiguration?.signerCertificateId ?? null,
-    ],
-  )
-  const { issuing = null, making = null, signers = [] } = row ?? {}
-  return { issuing: caOf(issuing), making: caOf(making), signers: signers.map(stateOf) }
+  const since = new Date(now.getTime() - overlapMs)
+  const named = scepConfiguration?.signerCertificateId ?? null
+  const ofProvider = Array<string>(5).fill(certificateProviderId)
+  const [row = nothing] = await em.execute<Row[]>(records, [...ofProvider, since, id, id, since, named])
+  return {
+    issuing: caOf(row.issuing),
+    making: caOf(row.making),
+    nextCaId: row.next,
+    formerCas: row.former.flatMap(json => caOf(json) ?? []),
+    signers: row.signers.map(stateOf),
+  }
 }
 
 /** The end entity that the last made signer of a policy belongs to, unless it is archived. */

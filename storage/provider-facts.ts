@@ -8,6 +8,11 @@ export const noteIssuingCa = async (em: EntityManager, providerId: string, issui
   await em.execute('update certificate_provider set issuing_ca_id = ? where id = ?', [issuingCaId, providerId])
 }
 
+/** Notes which CA takes over from it next. */
+export const noteNextCa = async (em: EntityManager, providerId: string, nextCaId: string): Promise<void> => {
+  await em.execute('update certificate_provider set next_issuing_ca_id = ? where id = ?', [nextCaId, providerId])
+}
+
 /** Notes what came of trying the connection of a provider. */
 export const noteCheck = async (
   em: EntityManager,

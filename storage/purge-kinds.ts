@@ -90,6 +90,7 @@ export const goesBefore: Readonly<Partial<Record<EntitiesEnum, readonly string[]
     dropKeys('id = any($1::uuid[])'),
     'update ca set issuer_ca_id = null where issuer_ca_id = any($1::uuid[])',
     'update certificate_provider set issuing_ca_id = null where issuing_ca_id = any($1::uuid[])',
+    'update certificate_provider set next_issuing_ca_id = null where next_issuing_ca_id = any($1::uuid[])',
   ],
 }
 

@@ -28,8 +28,8 @@ export const signerWorkflowId = (policyId: string): string => `signer/${policyId
 /** The run that deletes archived resources of a kind, by an id of the call's own. */
 export const purgeWorkflowId = (kind: EntitiesEnum, id: string): string => `purge/${kind}/${id}`
 
-/** The run that makes or checks a certificate provider. */
-export const providerWorkflowId = (verb: 'prepare' | 'check', providerId: string): string =>
+/** The run that makes or checks a certificate provider, or gives its CA to the next one: one of each at a time. */
+export const providerWorkflowId = (verb: 'prepare' | 'check' | 'rollover', providerId: string): string =>
   `provider-${verb}/${providerId}`
 
 /** The run that makes, changes or deletes an API client: one at a time. */

@@ -41,6 +41,9 @@ export const requestsChanged = defineSignal<[string[]]>('requestsChanged')
 /** Answers when every certificate of a revocation is confirmed or refused. */
 export const confirmed = defineUpdate<void>('confirmed')
 
+/** The plan of a rollover was made, or is gone; answers when what can be done of it now is done. */
+export const rolloverChanged = defineUpdate<void>('rolloverChanged')
+
 /** The search attributes of our runs. */
 export const searchAttributes = {
   realmId: defineSearchAttributeKey('CertRealmId', SearchAttributeType.KEYWORD),

@@ -17,6 +17,7 @@ import type { makeSigner } from './make-signer.ts'
 import type { makeOcspSigner } from './ocsp-signers.ts'
 import type { orderCertificates } from './order-certificates.ts'
 import type { checkProvider, prepareProvider } from './provider.ts'
+import type { rollOver } from './rollover.ts'
 import type { revokeCertificates } from './revoke-certificates.ts'
 import { attributesOf, type LocatedRequest } from './run-facts.ts'
 import type { checkMailServer, sendMails } from './send-mails.ts'
@@ -115,6 +116,15 @@ export const checkProviderRun = (providerId: string): Start<typeof checkProvider
   id: providerWorkflowId('check', providerId),
   args: [providerId],
   summary: `check the connection of provider ${providerId}`,
+  attributes: attributesOf({ kind: 'PROVIDER' }),
+})
+
+/** The run that gives the CA of a certificate provider to the next one. */
+export const rolloverRun = (providerId: string): Start<typeof rollOver> => ({
+  workflow: 'rollOver',
+  id: providerWorkflowId('rollover', providerId),
+  args: [providerId],
+  summary: `roll over the CA of provider ${providerId}`,
   attributes: attributesOf({ kind: 'PROVIDER' }),
 })
 

@@ -10,7 +10,8 @@ const refuse = (message: string, field = 'configuration'): never => {
   throw new Failure('INVALID_PROVIDER_CONFIGURATION', message, [{ field, message }])
 }
 
-const read = (configuration: string): Members => {
+/** The members of a configuration as it is sent; INVALID_PROVIDER_CONFIGURATION. */
+export const readConfiguration = (configuration: string): Members => {
   const members = membersOf(configuration) ?? refuse('The configuration is a JSON object.')
   const odd = unstorableMember(members)
   if (odd !== undefined)
@@ -23,7 +24,7 @@ export const newSettings = async (
   type: CertificateProviderType,
   name: string,
   configuration: string,
-): Promise<Members> => providerKinds[type].settings(name, read(configuration))
+): Promise<Members> => providerKinds[type].settings(name, readConfiguration(configuration))
 
 /**
  * The settings of a changed provider: members that are absent keep their value, null brings back the default. What is
@@ -32,7 +33,7 @@ export const newSettings = async (
 export const changedSettings = async (provider: CertificateProvider, configuration: string): Promise<Members> => {
   const { certificateProviderType: type, name, settings } = provider
   const kind = providerKinds[type]
-  const given = read(configuration)
+  const given = readConfiguration(configuration)
   for (const member of kind.fixed)
     if (member in given && given[member] !== settings[member])
       refuse(`${member} cannot change.`, `configuration.${member}`)

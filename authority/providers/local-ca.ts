@@ -37,18 +37,22 @@ export interface HierarchyPlan {
   readonly urlsBelow: (caId: string) => Promise<DistributionUrls>
 }
 
-/** A CA with its key in hand. */
-interface MadeCa {
-  readonly row: Ca
+/** A CA that issues another, its key in hand. */
+export interface Parent {
+  readonly caId: string
   readonly key: KeyObject
   readonly certificate: CertificateDescription
+}
+
+interface MadeCa extends Parent {
+  readonly row: Ca
 }
 
 /** The largest `issue.backdate-seconds`: no certificate may begin before its CA does. */
 const backdateMs = 3_600_000
 
-/** Whole years from now on, whole seconds; it begins early enough for backdated certificates. */
-const years = (now: Date, count: number): Validity => {
+/** The validity of a CA of whole years from now on, whole seconds; it begins early enough for backdated certificates. */
+export const yearsFrom = (now: Date, count: number): Validity => {
   const begin = Math.floor(now.getTime() / 1000) * 1000
   const notBefore = new Date(begin - backdateMs)
   const notAfter = new Date(begin)
@@ -65,7 +69,7 @@ interface CaPlan {
   readonly subjectDn: string
   readonly validity: Validity
   readonly template: keyof typeof internalTemplates
-  readonly parent: MadeCa | null
+  readonly parent: Parent | null
 }
 
 const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, parent }: CaPlan): Promise<MadeCa> => {
@@ -80,7 +84,7 @@ const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, pare
     publicKeySpki: keys.publicKeySpki,
     template: internalTemplates[template],
     sans: [],
-    urls: parent ? await plan.urlsBelow(parent.row.id) : null,
+    urls: parent ? await plan.urlsBelow(parent.caId) : null,
   }
   const der = await issueCertificate(input, parent?.key ?? key)
   const certificate = parseCertificate(der)
@@ -90,14 +94,27 @@ const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, pare
     id,
     ...caColumns(certificate),
     filename: fileName(certificate),
-    issuerCaId: parent?.row.id ?? null,
+    issuerCaId: parent?.caId ?? null,
     root: parent === null,
     trusted: true,
     certificateProviderId: plan.providerId,
     privateKeyId: sealPrivateKey(plan.em, plan.seal, { pkcs8: keys.privateKeyPkcs8, use }),
   })
   record(plan.em, { type: 'ENTITY_CREATED', objectId: id, what: `CA ${certificate.subjectDn} created` })
-  return { row, key, certificate }
+  return { caId: id, row, key, certificate }
+}
+
+/** No longer than its root lives. */
+const below = ({ notBefore, notAfter }: Validity, { certificate }: Parent): Validity => ({
+  notBefore,
+  notAfter: notAfter > certificate.validNotAfter ? certificate.validNotAfter : notAfter,
+})
+
+/** Makes an issuing CA below a root. */
+export const makeIssuingCa = async (plan: HierarchyPlan, root: Parent): Promise<Ca> => {
+  const { issuingSubjectDn: subjectDn, issuingValidityYears } = plan.configuration
+  const validity = below(yearsFrom(plan.now, issuingValidityYears), root)
+  return (await makeCa(plan, { subjectDn, validity, template: 'ISSUING_CA', parent: root })).row
 }
 
 /** Makes the hierarchy of a LOCAL provider and answers its issuing CA. */
@@ -106,16 +123,9 @@ export const makeHierarchy = async (plan: HierarchyPlan): Promise<Ca> => {
   const single = hierarchy === 'SINGLE'
   const root = await makeCa(plan, {
     subjectDn: single ? issuingSubjectDn : rootSubjectDn,
-    validity: years(plan.now, single ? issuingValidityYears : rootValidityYears),
+    validity: yearsFrom(plan.now, single ? issuingValidityYears : rootValidityYears),
     template: single ? 'SINGLE_CA' : 'ROOT_CA',
     parent: null,
   })
-  if (single) return root.row
-  const issuing = await makeCa(plan, {
-    subjectDn: issuingSubjectDn,
-    validity: years(plan.now, issuingValidityYears),
-    template: 'ISSUING_CA',
-    parent: root,
-  })
-  return issuing.row
+  return single ? root.row : makeIssuingCa(plan, root)
 }

@@ -16,14 +16,13 @@ import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { lockRow } from '../../storage/lock.ts'
 import { noteIssuingCa } from '../../storage/provider-facts.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
-import { issueCrl } from '../crl.ts'
 import { linksBelow } from '../links.ts'
-import { makeOcspSigner } from '../ocsp-signers.ts'
 import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, openCaSignerAnew, type CaSigner } from '../signers.ts'
 import { capabilitiesWithin, templateFor, templatesOf } from '../templates.ts'
-import { makeHierarchy, type HierarchyPlan } from './local-ca.ts'
-import { completeLocal, fixedMembers, localSettings } from './local-configuration.ts'
+import { makeHierarchy } from './local-ca.ts'
+import { fixedMembers, localSettings } from './local-configuration.ts'
+import { hierarchyPlan, makeAnswering, rollover } from './local-rollover.ts'
 import type { IssueOrder, ProviderKind, Terms } from './provider.ts'
 
 const termsOf = (provider: CertificateProvider, policyConfiguration: string): Terms => {
@@ -89,25 +88,16 @@ export const local: ProviderKind = {
   prepare: async (em, services, { id }) => {
     const provider = await lockRow(em, CertificateProvider, id)
     if (provider.issuingCaId) return
-    const plan: HierarchyPlan = {
-      em,
-      seal: services.seal,
-      configuration: completeLocal(provider.name, provider.settings),
-      providerId: id,
-      now: services.clock(),
-      urlsBelow: caId => linksBelow(services, caId),
-    }
+    const plan = hierarchyPlan(em, services, provider)
     const issuing = await refusing('INVALID_PROVIDER_CONFIGURATION', () => makeHierarchy(plan))
     await em.flush()
     await noteIssuingCa(em, id, issuing.id)
-    for (const caId of [issuing.id, ...(issuing.issuerCaId ? [issuing.issuerCaId] : [])]) {
-      await issueCrl(em, services, caId)
-      await makeOcspSigner(em, services, caId)
-    }
+    await makeAnswering(em, services, issuing)
   },
   // What is sealed is unsealed here and now (contract 10.1): a key that is open already would hide that it is lost.
   check: async (em, services, provider) =>
     checkCaSigner(await signerOf(em, services, { provider, open: openCaSignerAnew })),
+  rollover,
   revocationReasons: new Set(valuesOf(RevocationReason)),
   // The record is what its CRL tells: there is nobody else to ask.
   revoke: async () => {},

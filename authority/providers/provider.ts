@@ -4,10 +4,12 @@ import type { EndEntityFields, Held, SubjectData } from '../../domain/end-entity
 import type { RevocationReason } from '../../domain/enums.ts'
 import type { KeyFacts } from '../../domain/key-rules.ts'
 import type { Capabilities } from '../../domain/policy-rules.ts'
+import type { PlannedRollover } from '../../domain/rollover-rules.ts'
 import type { Validity } from '../../domain/validity.ts'
 import type { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import type { Members } from '../json-document.ts'
 import type { AuthorityServices } from '../services.ts'
+import type { RolloverWish } from './rollover-plan.ts'
 
 /** What a provider offers under one policy, known from the records alone: no key is opened for it. */
 export interface Terms {
@@ -55,6 +57,16 @@ export interface RevocationOrder {
   readonly reason: RevocationReason
 }
 
+/** How a provider whose CA is here gives it to a next generation (contract 10.6). */
+export interface Rollover {
+  /** What is to be made; INVALID_PROVIDER_CONFIGURATION. */
+  plan(em: EntityManager, provider: CertificateProvider, wish: RolloverWish): Promise<PlannedRollover>
+  /** Makes the next CA of the plan and answers its id; it issues nothing yet. */
+  make(em: EntityManager, services: AuthorityServices, provider: CertificateProvider): Promise<string>
+  /** Takes a next CA back that has issued nothing; answers the CAs whose lists have yet to tell it. */
+  abandon(em: EntityManager, services: Pick<AuthorityServices, 'clock'>, caId: string): Promise<readonly string[]>
+}
+
 /** A kind of certificate provider. */
 export interface ProviderKind {
   /** The settings of a provider of this name: checked, defaults filled in; INVALID_PROVIDER_CONFIGURATION. */
@@ -70,6 +82,8 @@ export interface ProviderKind {
   prepare(em: EntityManager, services: AuthorityServices, provider: CertificateProvider): Promise<void>
   /** Tries the connection; throws what is wrong. */
   check(em: EntityManager, services: AuthorityServices, provider: CertificateProvider): Promise<void>
+  /** Null where its CA is elsewhere. */
+  readonly rollover: Rollover | null
   /** The reasons for which it revokes; NOT_SUPPORTED_BY_PROVIDER for others. */
   readonly revocationReasons: ReadonlySet<RevocationReason>
   /** Resolves when the CA has confirmed; asking it again for the same changes nothing. */

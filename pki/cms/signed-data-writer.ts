@@ -27,8 +27,8 @@ export const signedAttributes = (content: Buffer, digest: DigestName, attributes
 export interface SignedDataParts {
   readonly content: Buffer
   readonly digest: DigestName
-  /** As `signedAttributes` made it. */
-  readonly signedAttributes: Buffer
+  /** As `signedAttributes` made it; null: the content itself is signed (RFC 5652 5.4), which must be of the type data. */
+  readonly signedAttributes: Buffer | null
   /** Over those octets: RSASSA-PKCS1-v1_5 unless `signatureAlgorithm` (DER AlgorithmIdentifier) says another. */
   readonly signature: Buffer
   readonly signatureAlgorithm?: Buffer
@@ -46,7 +46,7 @@ const signerInfo = (parts: SignedDataParts): Buffer => {
     integer(1),
     sequence(issuer, tlv(tags.integer, serialNumber)),
     digests[digest].identifier,
-    Buffer.concat([Buffer.of(0xa0), signed.subarray(1)]),
+    ...(signed ? [Buffer.concat([Buffer.of(0xa0), signed.subarray(1)])] : []),
     signatureAlgorithm,
     octetString(signature),
   )

@@ -127,3 +127,13 @@ export const parseNameText = (text: string): Name => {
     .map(rdn => split(rdn, '+').map(parseAttribute))
     .toReversed()
 }
+
+/** A name whose last common name is another one; null where it has none. Both are RFC 4514 text. */
+export const withCommonName = (text: string, change: (commonName: string) => string): string | null => {
+  const name = parseNameText(text)
+  const place = name.findLastIndex(rdn => rdn.some(({ oid }) => oid === attributeTypes.CN.oid))
+  if (place < 0) return null
+  const changed = (entry: NameAttribute): NameAttribute =>
+    entry.oid === attributeTypes.CN.oid && entry.text !== null ? textAttribute('CN', change(entry.text)) : entry
+  return formatName(name.map((rdn, index) => (index === place ? rdn.map(changed) : rdn)))
+}

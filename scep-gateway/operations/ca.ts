@@ -1,4 +1,5 @@
-// GetCACaps and GetCACert (RFC 8894 3.5, 4.2).
+// GetCACaps, GetCACert and GetNextCACert (RFC 8894 3.5, 4.2, 4.7).
+import { nextCaMessage } from '../../pki/scep/next-ca.ts'
 import { certificatesOnly } from '../../pki/cms/degenerate.ts'
 import type { Gateway } from '../gateway.ts'
 import type { PolicyView } from '../policies.ts'
@@ -13,6 +14,7 @@ export interface Answer {
 const capabilities = [
   'AES',
   'DES3',
+  'GetNextCACert',
   'POSTPKIOperation',
   'Renewal',
   'SCEPStandard',
@@ -23,9 +25,11 @@ const capabilities = [
 ]
 const legacy: ReadonlySet<string> = new Set(['DES3', 'SHA-1'])
 
-/** The capabilities, one a line. */
-export const getCaCaps = ({ config }: Gateway): Answer => {
-  const announced = capabilities.filter(word => config.legacyAlgorithms || !legacy.has(word))
+/** The capabilities, one a line; that of a next CA while one is prepared. */
+export const getCaCaps = ({ config }: Gateway, { nextChain }: PolicyView): Answer => {
+  const isOffered = (word: string): boolean =>
+    word === 'GetNextCACert' ? nextChain.length > 0 : config.legacyAlgorithms || !legacy.has(word)
+  const announced = capabilities.filter(isOffered)
   return { type: 'text/plain', body: Buffer.from(`${announced.join('\n')}\n`) }
 }
 
@@ -42,4 +46,20 @@ export const getCaCert = ({ config }: Gateway, { signerMode, signer, chain }: Po
   if (signerMode === 'CA' && !isWhole && ca) return { type: 'application/x-x509-ca-cert', body: ca }
   const certificates = signerMode === 'CA' ? cas : [signer, ...cas]
   return { type: 'application/x-x509-ca-ra-cert', body: certificatesOnly(certificates) }
+}
+
+const signNextCa = async ({ service }: Gateway, { id, chain, nextChain }: PolicyView): Promise<Answer> => {
+  const body = await nextCaMessage({ next: nextChain, ca: chain[0]! }, content => service.signWithCa(id, content))
+  return { type: 'application/x-x509-next-ca-cert', body }
+}
+
+/** One signature serves all who ask while the view of a policy is fresh. */
+const signed = new WeakMap<PolicyView, Promise<Answer>>()
+
+/** The chain of the CA that takes over, signed by the CA of today; null where none is prepared. */
+export const getNextCaCert = (gateway: Gateway, policy: PolicyView): Promise<Answer> | null => {
+  if (policy.nextChain.length === 0 || policy.chain.length === 0) return null
+  const made = signed.get(policy) ?? signNextCa(gateway, policy)
+  signed.set(policy, made)
+  return made
 }

@@ -27,6 +27,8 @@ const schema = defineEntity({
     trusted: p.boolean(),
     certificateProviderId: () =>
       p.manyToOne(CertificateProvider).mapToPk().fieldName('certificate_provider_id').nullable().index(),
+    /** When another CA took over from it; it goes on telling of what it issued. */
+    succeededDate: p.datetime(3).nullable().onCreate(none),
     privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable().index(),
     /** The CA certificate, DER. */
     der: p.blob().$type<Buffer>(),

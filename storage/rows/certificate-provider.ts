@@ -1,6 +1,7 @@
 // Certificate providers and their configuration.
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import { CertificateProviderType, ConnectionStatus, valuesOf } from '../../domain/enums.ts'
+import type { PlannedRollover } from '../../domain/rollover-rules.ts'
 import { archivable, archiveInfoOf, audited, metadataOf, none, type ArchiveInfo, type Metadata } from './columns.ts'
 
 const schema = defineEntity({
@@ -22,6 +23,9 @@ const schema = defineEntity({
     preparationFailedDate: p.datetime(3).nullable().onCreate(none),
     /** The CA that issues for this provider (LOCAL), once its keys are made. */
     issuingCaId: p.uuid().nullable().onCreate(none),
+    /** The CA that takes over from it, once its keys are made; and what it is made from. */
+    nextIssuingCaId: p.uuid().nullable().onCreate(none),
+    rollover: p.json<PlannedRollover>().nullable().onCreate(none),
     systemProvider: p.boolean().default(false),
   },
   uniques: [

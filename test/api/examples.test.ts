@@ -26,6 +26,7 @@ import {
   type ExampleInstallation,
 } from '../support/example-installation.ts'
 import { enableScep } from '../support/example-signer.ts'
+import { rollOver } from '../support/rollover.ts'
 import { setSetting } from '../support/issuing.ts'
 import { serviceUrlOf } from '../support/database.ts'
 import { isRecording, keepAnswers, shownOf, stableOf } from '../support/recorded-examples.ts'
@@ -150,9 +151,21 @@ const importRaCertificate = async (): Promise<void> => {
   await installation.service.em().nativeUpdate(User, exampleIds.User, { raCertificateId: id })
 }
 
+/** The example provider plans a rollover. */
+const planRollover = async (): Promise<void> => {
+  const takeOverDate = new Date(Date.now() + 86_400_000).toISOString()
+  const provider = {
+    id: exampleIds.CertificateProvider,
+    url: `/api/v1/certificate-providers/${exampleIds.CertificateProvider}/rollover`,
+  }
+  const { status } = await rollOver(installation.admin, provider, { takeOverDate })
+  if (status !== 200) throw new Error(`No rollover: ${status}`)
+}
+
 /** What must have happened before a call makes sense. */
 const before: Readonly<Record<string, () => Promise<unknown>>> = {
   ...Object.fromEntries(withRaCertificate.map(name => [name, makeRaCertificate])),
+  cancelRollover: planRollover,
   checkEmailConnection: switchMailOn,
   emailCertificate: switchMailOn,
   approveCertRequest: awaitApproval,

@@ -2,6 +2,7 @@
 import { expect, test } from '@jest/globals'
 import {
   chooseSigners,
+  type Signer,
   type IssuingCa,
   type SignerChoice,
   type SignerRecords,
@@ -32,13 +33,20 @@ const retired = (days: number, members: Partial<SignerState> = {}): SignerState 
   made({ certificateId: 'former', retiredDate: day(-days), ...members })
 
 const ra = { enabled: true, signerMode: 'RA' as const }
+const nameOf = (signer: Signer): string => ('ca' in signer ? signer.ca : signer.certificateId)
 const told = ({ signing, former, due }: SignerChoice) => ({
-  signing: signing && ('ca' in signing ? signing.ca : signing.certificateId),
-  former: former.map(({ certificateId }) => certificateId),
+  signing: signing && nameOf(signing),
+  former: former.map(nameOf),
   due,
 })
 const choose = (signers: readonly SignerState[], records: Partial<SignerRecords> = {}, configuration: object = ra) =>
-  told(chooseSigners(configuration as typeof ra, { issuing: ca, making: ca, signers, ...records }, now))
+  told(
+    chooseSigners(
+      configuration as typeof ra,
+      { issuing: ca, making: ca, nextCaId: null, formerCas: [], signers, ...records },
+      now,
+    ),
+  )
 
 test.each([
   ['none was made', [], { signing: null, former: [], due: 'NOW' }],
@@ -91,4 +99,12 @@ test.each([
   ['is not made yet', null, none],
 ])('the CA itself signs when it %s', (_, issuing, expected) => {
   expect(choose([], { issuing }, { enabled: true, signerMode: 'CA' })).toEqual(expected)
+})
+
+test('a CA that another took over from goes on decrypting in mode CA', () => {
+  const next: IssuingCa = { ...ca, id: 'next' }
+  const formerCas = [ca, { ...ca, id: 'of elliptic curves', algorithm: 'EC' }]
+  const choice = choose([], { issuing: next, formerCas }, { enabled: true, signerMode: 'CA' })
+  expect(choice).toEqual({ signing: 'next', former: ['ca'], due: null })
+  expect(choose([made()], { formerCas }).former).toEqual([])
 })

@@ -154,6 +154,10 @@ const administration: readonly Row[] = [
   needing(admin)('searchMailingLists'),
   needing(admin)('searchCertificateProviders'),
   needing(admin)('checkCertificateProviderConnection'),
+  needing(admin)('getRollover'),
+  needing(admin)('rollOverCertificateProvider'),
+  // No rollover of the example is planned.
+  needing(admin)('cancelRollover', { status: 409 }),
   needing(admin)('checkEmailConnection', { status: 400 }),
   needing(shapePolicies)('searchCertificateProvidersForPolicyCreateUpdate'),
   needing(shapePolicies)('getTemplateSignersByCertificateProviderId'),

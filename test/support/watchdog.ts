@@ -46,7 +46,7 @@ const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
 const small =
-  `downloadCaCertificate getCa updateCa getOcspStatus getRaOcspStatus downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
+  `getRollover cancelRollover downloadCaCertificate getCa updateCa getOcspStatus getRaOcspStatus downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
   retrieveRaCertificateP12 revokeRaCertificate editPasswordLoginRoleToUser getUser importProviderClients
   importProviderUsers approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
   deleteArchived
@@ -149,6 +149,9 @@ export const largest: Readonly<Record<string, Largest>> = {
   signDataWithCA: { body: { dataBase64: Buffer.alloc(1_048_576, 0x30).toString('base64') } },
   updateCertRequestPermissions: sets('certRequestPermissions', 'READ', 'UPDATE', 'APPROVE', 'DELETE'),
   updateCertificatePermissions: sets('certificatePermissions', 'READ', 'REVOKE', 'DOWNLOAD_PRIVATE_KEY', 'DELETE'),
+  rollOverCertificateProvider: {
+    body: { configuration: JSON.stringify({ issuingSubjectDn: `CN=${'x'.repeat(990)}` }) },
+  },
   updateCertificateProvider: { body: { configuration: JSON.stringify({ templates }) } },
   updateEndEntityPermissions: sets('endEntityPermissions', 'READ', 'UPDATE', 'DELETE'),
   updateConfigurationBatch: {

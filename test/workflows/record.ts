@@ -252,10 +252,16 @@ const openRig = (place: Place) =>
     startDueCrls: async () => ({ started: 0 }),
     makeSigner: async () => undefined,
     makeOcspSigner: async () => undefined,
+    advanceRollover: async () =>
+      takeOvers-- > 0
+        ? { nextCaId: randomUUID(), takeOverDate: new Date(Date.now() + 1500).toISOString() }
+        : { nextCaId: null, takeOverDate: null },
     startDueOcspSigners: async () => ({ started: 0 }),
   })
 /** How many items still wait after each decision, how often a list has yet to follow, and another is due. */
 let [decisions, looks, lists] = [1, 1, 1]
+/** How often the next CA of a provider has yet to wait. */
+let takeOvers = 1
 /** How many more parts a purge has. */
 let purgeParts = 2
 /** How many more chunks of old records there are. */
@@ -284,6 +290,7 @@ const recordAll = async (): Promise<void> => {
   await issue(rig)
   const id = randomUUID()
   await short(rig, 'prepareProvider', { workflowId: providerWorkflowId('prepare', id), args: [id] })
+  await short(rig, 'rollOver', { workflowId: providerWorkflowId('rollover', id), args: [id] })
   await short(rig, 'checkProvider', { workflowId: providerWorkflowId('check', id), args: [id] })
   await short(rig, 'removeOldRecords', { workflowId: 'old-records', args: [] })
   await short(rig, 'remindOfExpiries', { workflowId: 'expiry-reminders', args: [] })

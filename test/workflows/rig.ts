@@ -53,6 +53,7 @@ const names = [
   'removeDirectoryClient',
   'restoreDirectorySecret',
   'setDirectorySecret',
+  'advanceRollover',
   'beginOrder',
   'beginRevocation',
   'checkProvider',

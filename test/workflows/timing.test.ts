@@ -5,8 +5,9 @@ import { WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/cli
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { hashOfToken, makeTokens } from '../../storage/verification-tokens.ts'
 import type { certRequest } from '../../workflows/cert-request.ts'
-import { certRequestWorkflowId, orderWorkflowId } from '../../workflows/ids.ts'
-import { approve, verifyEmail } from '../../workflows/messages.ts'
+import { certRequestWorkflowId, orderWorkflowId, providerWorkflowId } from '../../workflows/ids.ts'
+import { approve, rolloverChanged, verifyEmail } from '../../workflows/messages.ts'
+import type { rollOver } from '../../workflows/rollover.ts'
 import type { orderCertificates } from '../../workflows/order-certificates.ts'
 import { makeScene, newRequest, openFixture } from '../activities/fixture.ts'
 import { report } from '../faults/reckoning.ts'
@@ -138,4 +139,37 @@ test('a token that is 30 days old proves nothing any more, and the run waits on 
   ])
   await stop()
   await fixture.orm.close()
+})
+
+test('the next CA of a provider waits for its date, is looked at each day, and a change is seen at once', async () => {
+  let takeOver: number | null = (await env.currentTimeMs()) + 100 * day
+  const rig = await start({
+    advanceRollover: async () => {
+      const isDue = takeOver === null || (await env.currentTimeMs()) >= takeOver
+      return isDue
+        ? { nextCaId: null, takeOverDate: null }
+        : { nextCaId: 'next', takeOverDate: new Date(takeOver ?? 0).toISOString() }
+    },
+  })
+  const providerId = randomUUID()
+  const begin = async () => {
+    const workflowId = providerWorkflowId('rollover', providerId)
+    const options = { workflowId, taskQueue: rig.taskQueue, args: [providerId] as [string] }
+    const handle = await rig.client.workflow.start<typeof rollOver>('rollOver', options)
+    await waits(handle)
+    return handle
+  }
+  const first = await begin()
+  for (let days = 1; days < 100; days += 1) {
+    await env.sleep('1 day')
+    await waits(first)
+  }
+  expect(rig.of('advanceRollover')).toHaveLength(100)
+  await env.sleep('1 day')
+  await first.result()
+  takeOver = (await env.currentTimeMs()) + day
+  const second = await begin()
+  takeOver = null
+  await second.executeUpdate(rolloverChanged)
+  await second.result()
 })

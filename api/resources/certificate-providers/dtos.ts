@@ -7,6 +7,7 @@ import {
   Document,
   dto,
   enumOf,
+  Int,
   Long,
   maybe,
   MaybeText,
@@ -87,6 +88,23 @@ export const CertificateProviderSearchRequestDto = dto('CertificateProviderSearc
   simpleSearchTerm: MaybeText(),
   certificateProviderTypes: maybe(setOf(providerType)),
   archived: withDefault(z.boolean(), false),
+})
+
+/** The rollover of a certificate provider that is asked for. */
+export const RolloverRequestDto = dto('RolloverRequestDto', {
+  configuration: withDefault(configuration, '{}'),
+  newRoot: withDefault(z.boolean(), false),
+  takeOverDate: maybe(Timestamp),
+  version: Int(),
+})
+
+/** Which CA issues for a certificate provider, and which one takes over from it. */
+export const RolloverDto = dto('RolloverDto', {
+  certificateProviderId: Uuid,
+  issuingCaId: nullable(Uuid),
+  nextIssuingCaId: nullable(Uuid),
+  takeOverDate: nullable(Timestamp),
+  version: Int(),
 })
 
 /** What came of trying the connection. */

@@ -1,6 +1,6 @@
 // The types of the SCEP signers of policies (contract 6.8).
 import { z } from 'zod'
-import { Base64, Base64Within, dto, Uuid, withDefault } from '../../kernel/dto.ts'
+import { Base64, Base64Within, dto, nullable, Uuid, withDefault } from '../../kernel/dto.ts'
 import { signature } from '../sign/dtos.ts'
 
 /** Base64 of 128 KiB, with some room for line ends: a gateway takes no larger message. */
@@ -33,4 +33,5 @@ export const ScepConfigurationDto = dto('ScepConfigurationDto', {
   signerMode: z.enum(['RA', 'CA']),
   signerCertificatePem: z.string(),
   caChainPem: z.string(),
+  nextCaChainPem: nullable(z.string()),
 })

@@ -94,13 +94,14 @@ export const getScepConfiguration = operation('GET /scep/policies/:policyId/conf
   fails: [422],
   refuses,
   handle: async ({ policy, em, ...rest }) => {
-    const { certificate, caChainPem } = await signerOf({ policy, em, ...rest })
+    const { certificate, caChainPem, nextCaChainPem } = await signerOf({ policy, em, ...rest })
     return {
       policyId: policy.id,
       enabled: true,
       signerMode: policy.scepConfiguration?.signerMode ?? 'RA',
       signerCertificatePem: certificatePem(certificate),
       caChainPem,
+      nextCaChainPem,
     }
   },
 })

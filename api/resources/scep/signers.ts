@@ -6,7 +6,7 @@ import {
   type PolicySignerKey,
 } from '../../../authority/policy-signers.ts'
 import { Failure } from '../../../domain/failure.ts'
-import type { SignerChoice } from '../../../domain/signer-rules.ts'
+import type { Signer, SignerChoice } from '../../../domain/signer-rules.ts'
 import type { Policy } from '../../../storage/rows/policy.ts'
 import { signerRun } from '../../../workflows/starts.ts'
 import type { Surroundings } from '../../kernel/operation.ts'
@@ -55,14 +55,17 @@ const chosen = async (using: Using): Promise<SignerChoice> => {
   return choose(using)
 }
 
-const openSigning = ({ em, seal }: Using, { signing }: SignerChoice): Promise<PolicySignerKey> => {
-  if (!signing) return notAvailable('The policy has no signer that may be used now.')
-  return 'ca' in signing ? openPolicyCa(em, seal, signing.ca) : openPolicySigner(em, seal, signing)
-}
+const openOne = ({ em, seal }: Using, signer: Signer): Promise<PolicySignerKey> =>
+  'ca' in signer ? openPolicyCa(em, seal, signer.ca) : openPolicySigner(em, seal, signer)
+
+const openSigning = async (using: Using, { signing }: SignerChoice): Promise<PolicySignerKey> =>
+  signing ? openOne(using, signing) : notAvailable('The policy has no signer that may be used now.')
 
 /** Who signs for a policy now, with the chain of the CA that issues under it. */
 export interface Signing extends PolicySignerKey {
   readonly caChainPem: string
+  /** That of the CA that takes over from it, where one is prepared. */
+  readonly nextCaChainPem: string | null
 }
 
 /** Who signs for a policy now; SCEP_NOT_ENABLED, SIGNER_NOT_AVAILABLE. */
@@ -70,7 +73,8 @@ export const signerOf = async (using: Using): Promise<Signing> => {
   const choice = await chosen(using)
   const signer = await openSigning(using, choice)
   if (choice.issuingCaId === null) return notAvailable('The CA of the policy is not known yet.')
-  return { ...signer, caChainPem: await chainPem(using.em, choice.issuingCaId) }
+  const caChainPem = await chainPem(using.em, choice.issuingCaId)
+  return { ...signer, caChainPem, nextCaChainPem: choice.nextCaId && (await chainPem(using.em, choice.nextCaId)) }
 }
 
 /** Who decrypts for a policy now, who signs first: what devices have encrypted to a former signer is opened as well. */
@@ -78,6 +82,6 @@ export const decryptersOf = async (using: Using): Promise<PolicySignerKey[]> => 
   const choice = await choose(using)
   if (choice.due === 'NOW' && choice.former.length === 0) return [await openSigning(using, await chosen(using))]
   if (choice.due) renewBeside(using)
-  const former = await Promise.all(choice.former.map(one => openPolicySigner(using.em, using.seal, one)))
+  const former = await Promise.all(choice.former.map(one => openOne(using, one)))
   return choice.signing || former.length === 0 ? [await openSigning(using, choice), ...former] : former
 }
