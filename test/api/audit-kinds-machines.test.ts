@@ -1,11 +1,23 @@
 // The audit events of signers, of API clients and of users (contract 11.1), as audit-kinds.test.ts tries the others.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Ca } from '../../storage/rows/ca.ts'
+import { KeptRevocation } from '../../storage/rows/kept-revocation.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { Workbench } from '../pki/openssl.ts'
 import { giveGrants } from '../support/api.ts'
-import { auditRecording, machineKinds, must, type Expected } from '../support/audit-recording.ts'
+import {
+  auditRecording,
+  created,
+  crlIssued,
+  machineKinds,
+  must,
+  ocspSignerMade,
+  type Expected,
+} from '../support/audit-recording.ts'
+import { until } from '../support/issuing.ts'
 import { clientsPath, makeMachine } from '../support/machines.ts'
 import { makePerson, usersPath } from '../support/people.ts'
+import { adminOf, newProvider, rollOver, soon } from '../support/rollover.ts'
 import { decrypt, enveloped, makeScepScene, replyAttributes, signScep, type ScepScene } from '../support/scep.ts'
 import { startService, type Service } from '../support/service.ts'
 
@@ -30,6 +42,10 @@ const used = (type: Expected['type'], verb: string): Expected => ({
   objectId: scene.policyId,
   what: new RegExp(`^Data with SHA-256 [0-9a-f]{64} ${verb} by the SCEP signer of policy Policy \\w+$`),
 })
+
+/** Whether all that was revoked below a CA stands in its list. */
+const isListed = async (issuerCaId: string): Promise<boolean> =>
+  (await service.em().count(KeptRevocation, { issuerCaId, crlPending: true })) === 0
 
 test('a signer is made on first use, opens and signs, and refuses', async () => {
   let pem = ''
@@ -96,6 +112,42 @@ test('login by password is forbidden to a user, and allowed', async () => {
     const what = new RegExp(`^Password login of ${email} forbidden$`)
     return [{ type: 'PASSWORD_LOGIN_CHANGED', objectId: id, realmId: null, what }]
   })
+})
+
+test('a provider rolls over, and another rollover is canceled', async () => {
+  const admin = await adminOf(service)
+  const provider = await newProvider(admin)
+  const ofProvider = { objectId: provider.id, realmId: null } as const
+  const planned = (when: string): Expected => ({
+    type: 'ROLLOVER_PLANNED',
+    ...ofProvider,
+    what: new RegExp(`^Rollover of certificate provider House .* planned for ${when}$`),
+  })
+  const ofCa = (objectId: string) => [
+    ...created(objectId, /^CA CN=House .* created$/, { realmId: null, byService: true }),
+    crlIssued(objectId),
+    ocspSignerMade(objectId),
+  ]
+  await recording(async () => {
+    const { issuingCaId } = await must(rollOver(admin, provider))
+    const what = /^CA CN=House .* G2 of provider House .* took over from CN=House .* CA$/
+    return [planned('now'), ...ofCa(issuingCaId), { type: 'ROLLOVER_DONE', ...ofProvider, byService: true, what }]
+  }, admin.subject)
+  let next = ''
+  await recording(async () => {
+    next = (await must(rollOver(admin, provider, { takeOverDate: soon(86_400_000) }))).nextIssuingCaId
+    return [planned('.*Z'), ...ofCa(next)]
+  }, admin.subject)
+  await recording(async () => {
+    await must(admin.delete(provider.url))
+    const { issuerCaId } = await service.em().findOneOrFail(Ca, { id: next })
+    await until('the root tells it', () => isListed(issuerCaId ?? ''))
+    return [
+      { type: 'ROLLOVER_CANCELED', ...ofProvider, what: /^Rollover of certificate provider House .* canceled$/ },
+      { type: 'ENTITY_ARCHIVED', objectId: next, realmId: null, what: /^CA CN=House .* G3 taken back and archived$/ },
+      crlIssued(issuerCaId ?? ''),
+    ]
+  }, admin.subject)
 })
 
 test('every kind of theirs was tried', () => {

@@ -115,4 +115,7 @@ export const machineKinds = [
   'DATA_SIGNED',
   'DATA_DECRYPTED',
   'SIGNER_RENEWED',
+  'ROLLOVER_PLANNED',
+  'ROLLOVER_DONE',
+  'ROLLOVER_CANCELED',
 ] as const satisfies readonly AuditEventType[]
