@@ -1,4 +1,5 @@
 // The migration that compares names by their normal form, on an installation where names are equal by it already.
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import { Client } from 'pg'
@@ -7,7 +8,7 @@ import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { Policy } from '../../storage/rows/policy.ts'
 import { Realm } from '../../storage/rows/realm.ts'
-import { makeEndEntity, makePolicy, makeProvider, makeRealm } from '../support/records.ts'
+import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
 import { stack } from '../support/stack.ts'
 
 const before = 'Migration20261121214000_preparation_failed'
@@ -33,6 +34,18 @@ const composed = 'Caf\u00e9 01'
 const decomposed = 'cafe\u0301 01'
 const spaced = '  CAF\u00c9   01 '
 const long = (first: string) => first + 'x'.repeat(250)
+
+/** A provider as it was then: rows of today have columns that are not there yet. */
+const makeProvider = async ({ name }: { name: string }): Promise<{ id: string }> => {
+  const id = randomUUID()
+  await em().execute(
+    `insert into certificate_provider (id, created_by_type, created_date, last_modified_by_type, last_modified_date, name,
+       certificate_provider_type, settings, secret_names, connection_status)
+     values (?, 'SYSTEM', now(), 'SYSTEM', now(), ?, 'LOCAL', '{}', '{}', 'UNKNOWN')`,
+    [id, name],
+  )
+  return { id }
+}
 
 /** Makes one thing for each name, the first being the oldest, though not the first that is made. */
 const inOrder = async <T extends { id: string }>(
@@ -65,10 +78,11 @@ const prepare = async () => {
   const keeps = (ids: readonly string[]) =>
     given.map((name, index) => ([1, 2, 5].includes(index) ? renamed(name, ids[index]) : name))
   const realms = await inOrder(Realm, given, name => makeRealm(em(), { name }))
-  const providers = await inOrder(CertificateProvider, given, name => makeProvider(em(), { name }))
+  const providers = await inOrder(CertificateProvider, given, name => makeProvider({ name }))
+  const { id: certificateProviderId } = await makeProvider({ name: 'of all policies' })
   const [home, away] = [await makeRealm(em()), await makeRealm(em())]
-  const policies = await inOrder(Policy, given, name => makePolicy(em(), home, { name }))
-  const elsewhere = await makePolicy(em(), away, { name: decomposed })
+  const policies = await inOrder(Policy, given, name => makePolicy(em(), home, { name, certificateProviderId }))
+  const elsewhere = await makePolicy(em(), away, { name: decomposed, certificateProviderId })
   const gone = await makeRealm(em(), { name: decomposed, archived: true })
   const aliased = async (alias: string, where = home, archived = false) => {
     const endEntity = await makeEndEntity(em(), where, { archived })
