@@ -16,8 +16,8 @@ import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { lockRow } from '../../storage/lock.ts'
 import { noteIssuingCa } from '../../storage/provider-facts.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
-import { issueCrl } from '../crl.ts'
-import { linksBelow } from '../links.ts'
+import { issueCrls } from '../crl.ts'
+import { dividedLinksBelow, linksBelow } from '../links.ts'
 import { makeOcspSigner } from '../ocsp-signers.ts'
 import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, openCaSignerAnew, type CaSigner } from '../signers.ts'
@@ -70,11 +70,12 @@ const refusing = async <T>(code: ApiError, make: () => Promise<T>): Promise<T> =
 }
 
 const issuingBy =
-  (signer: CaSigner, provider: CertificateProvider, urls: DistributionUrls) =>
+  (signer: CaSigner, provider: CertificateProvider, urlsFor: (serialNumber: string) => DistributionUrls) =>
   ({ policyConfiguration, subject, ...order }: IssueOrder): Promise<Buffer> => {
     const template = templateFor(provider, policyConfiguration)
     const subjectDer = encodeName(subjectName(subject))
     const sans = subjectAlternativeNames(template, subject)
+    const urls = urlsFor(order.serialNumber)
     const input = { ...order, issuer: signer.issuer, subjectDer, template, sans, urls }
     return refusing('ISSUE_REJECTED', () => issueCertificate(input, signer.key))
   }
@@ -101,7 +102,7 @@ export const local: ProviderKind = {
     await em.flush()
     await noteIssuingCa(em, id, issuing.id)
     for (const caId of [issuing.id, ...(issuing.issuerCaId ? [issuing.issuerCaId] : [])]) {
-      await issueCrl(em, services, caId)
+      await issueCrls(em, services, caId)
       await makeOcspSigner(em, services, caId)
     }
   },
@@ -113,7 +114,8 @@ export const local: ProviderKind = {
   revoke: async () => {},
   open: async (em, services, provider) => {
     const signer = await signerOf(em, services, { provider, open: openCaSigner })
-    const urls = await linksBelow(services, signer.caId)
-    return { issuerCaId: signer.caId, issue: issuingBy(signer, provider, urls) }
+    const division = completeLocal(provider.name, provider.settings)
+    const urlsFor = await dividedLinksBelow(em, services, { caId: signer.caId, division })
+    return { issuerCaId: signer.caId, issue: issuingBy(signer, provider, urlsFor) }
   },
 }

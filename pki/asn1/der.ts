@@ -37,6 +37,14 @@ const writeLength = (out: Buffer, length: number): void => {
   }
 }
 
+/** The tag and length octets of a value with so long a content. */
+export const header = (tag: number, length: number): Buffer => {
+  const out = Buffer.allocUnsafe(1 + lengthSize(length))
+  out[0] = tag
+  writeLength(out, length)
+  return out
+}
+
 /** A value of any tag octet whose content is the concatenation of the parts. */
 export const tlv = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
   let length = 0
