@@ -1,7 +1,9 @@
 // The revocation lists that were made: the latest of each, its octets, and what follows from it for the next one.
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Crl } from './rows/crl.ts'
+import { statement } from './statement.ts'
 
 /** Which list of a CA: of all its certificates (0) or those of a partition, complete or the delta to it. */
 export interface ListName {
@@ -35,13 +37,32 @@ export const latestCrlFacts = (em: EntityManager, caId: string, name = wholeList
 export const latestCrl = (em: EntityManager, caId: string, name = wholeList): Promise<Crl | null> =>
   em.findOne(Crl, { caId, ...name }, { orderBy: { number: 'desc' } })
 
+/** So much of a list is read at a time: PostgreSQL sends octets as text of twice their length. */
+const sliceLength = 4 * 2 ** 20
+
+const slice = statement<{ length: number; part: Buffer }>(
+  `select octet_length(der) as length, substring(der from $5::int + 1 for ${sliceLength}) as part from crl
+    where ca_id = $1 and partition = $2 and delta = $3 and number = $4`,
+)
+
 /** The octets of one list of a CA; null when it is not kept any more. */
 export const crlOctets = async (
   em: EntityManager,
   caId: string,
-  list: ListName & { readonly number: number },
-): Promise<Buffer | null> =>
-  (await em.findOne(Crl, { caId, ...list }, { fields: ['der'], disableIdentityMap: true }))?.der ?? null
+  { partition, delta, number }: ListName & { readonly number: number },
+): Promise<Buffer | null> => {
+  const sliceAt = async (offset: number) => (await slice.all(em, [caId, partition, delta, number, offset]))[0]
+  const begin = await sliceAt(0)
+  if (!begin) return null
+  const octets = Buffer.allocUnsafe(begin.length)
+  let end = begin.part.copy(octets)
+  while (end < octets.length) {
+    const next = await sliceAt(end)
+    if (!next) return null
+    end += next.part.copy(octets, end)
+  }
+  return octets
+}
 
 /** The number of the latest list of a CA, whichever: one sequence serves them all. */
 export const latestNumber = async (em: EntityManager, caId: string): Promise<number> => {
@@ -97,15 +118,32 @@ export const leastThisUpdate = (caId: string, partition: string): string =>
 /** So many of each list of a CA stay; readers have the latest. */
 const kept = 3
 
+// MikroORM would hold a list of 50 MB six times over.
+const inserting = statement(
+  `insert into crl (ca_id, partition, delta, number, this_update, next_update, entries, fingerprint, freshest, urls, der)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text[], $11)`,
+)
+
+/** SHA-256 in hex; others have their turn while many megabytes are hashed. */
+const fingerprintOf = async (der: Buffer): Promise<string> => {
+  const hash = createHash('sha256')
+  for (let offset = 0; offset < der.length; offset += sliceLength) {
+    hash.update(der.subarray(offset, offset + sliceLength))
+    await setImmediate()
+  }
+  return hash.digest('hex')
+}
+
 /** Stores the next list; it is published when the transaction is. */
 export const storeCrl = async (
   em: EntityManager,
-  crl: Omit<CrlFacts, 'fingerprint' | 'urls'> &
-    ListName & { readonly caId: string; readonly urls: string[]; readonly der: Buffer },
+  { der, ...crl }: Omit<CrlFacts, 'fingerprint'> & ListName & { readonly caId: string; readonly der: Buffer },
 ): Promise<CrlFacts> => {
-  const fingerprint = createHash('sha256').update(crl.der).digest('hex')
-  await em.insert(Crl, { ...crl, fingerprint })
-  const { der: _, caId, partition, delta, ...stored } = crl
+  const { caId, partition, delta, ...stored } = crl
+  const { number, thisUpdate, nextUpdate, entries, freshest, urls } = stored
+  const fingerprint = await fingerprintOf(der)
+  const dates = [number, thisUpdate, nextUpdate]
+  await inserting.all(em, [caId, partition, delta, ...dates, entries, fingerprint, freshest, [...urls], der])
   await em.execute(
     `delete from crl where ca_id = ? and partition = ? and delta = ? and number < (select min(number) from
        (select number from crl where ca_id = ? and partition = ? and delta = ? order by number desc limit ${kept}) as latest)`,

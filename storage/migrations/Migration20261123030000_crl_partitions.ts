@@ -8,6 +8,8 @@ export class Migration20261123030000_crl_partitions extends Migration {
     this.addSql(
       `alter table "crl" add "partition" int not null default 0, add "delta" boolean not null default false, add "freshest" boolean not null default false, add "urls" text[] not null default '{}';`,
     )
+    // Serial numbers are random: compressing lists takes long and gains little, and slices of the rest are read at once.
+    this.addSql(`alter table "crl" alter "der" set storage external;`)
     this.addSql(
       `alter table "crl" drop constraint "crl_pkey", add constraint "crl_pkey" primary key ("ca_id", "partition", "delta", "number");`,
     )
