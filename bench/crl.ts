@@ -80,7 +80,12 @@ const untilHolds = async (client: Client, query: string, values: unknown[]): Pro
 
 const pidOf = ({ parts }: BenchStack, name: string): number => {
   const part = parts().find(one => one.name.toLowerCase().includes(name))
-  if (!part) throw new Error(`There is no ${name} among ${parts().map(one => one.name)}`)
+  if (!part)
+    throw new Error(
+      `There is no ${name} among ${parts()
+        .map(one => one.name)
+        .join(', ')}`,
+    )
   return part.pid
 }
 
@@ -134,10 +139,16 @@ const measure = async (place: Place, { told, revoked, partition, delta }: Case) 
     [place.caId, partition ?? 0, delta],
   )
   const row = {
-    ...{ revoked, told, entries, listMiB: rounded(byteLength / 2 ** 20) },
+    revoked,
+    told,
+    entries,
+    listMiB: rounded(byteLength / 2 ** 20),
     callMs: rounded(median(times.map(({ call }) => call))),
     delayMs: rounded(median(times.map(({ delay }) => delay))),
-    ...{ workerPeakMiB: rounded(peak), workerMoreMiB: rounded(peak - before), pauseMs: own.max, ...fetched },
+    workerPeakMiB: rounded(peak),
+    workerMoreMiB: rounded(peak - before),
+    pauseMs: own.max,
+    ...fetched,
     signatureMs: rounded(rawSignature(byteLength)),
   }
   say(`${revoked} revoked, ${told}: ${row.delayMs} ms from the call to the list, worker ${row.workerPeakMiB} MiB`)
@@ -201,7 +212,8 @@ const measureAll = async (place: Place) => {
 const stack = await startStack()
 try {
   const place = await makePlace(stack)
-  const rows = await measureAll(place).finally(() => place.client.end())
+  const rows = await measureAll(place)
+  await place.client.end()
   console.table(rows)
   mkdirSync('bench/results', { recursive: true })
   const kept = { date: new Date().toISOString(), machine: machine(), rounds, partitions, lists: rows }

@@ -44,7 +44,10 @@ export const noteInCrl = async (em: EntityManager, list: NextList, keepsChanges:
     keepsChanges
       ? em.execute(`with told as (${statement} returning ${told}) ${keeping}`, [
           ...values,
-          ...[caId, partition, number, now],
+          caId,
+          partition,
+          number,
+          now,
         ])
       : em.execute(statement, values)
   await note(noting.certificate, [number, caId, partition])

@@ -40,6 +40,9 @@ interface Judged {
   readonly good: Buffer
   readonly revoked: Buffer
   readonly rootList: Buffer
+  /** Of all certificates. */
+  readonly whole: Buffer
+  /** The one that the certificates name. */
   readonly list: Buffer
   readonly delta: Buffer | null
   /** The list of another partition. */
@@ -62,15 +65,20 @@ const judge = async (configuration: { crlPartitions?: number; deltaCrlHours?: nu
   await divided.revoke(own, gone)
   const telling = divided.ending(partition, deltas)
   await divided.listWhere(own, telling, ({ entries }) => entries.has(gone.serialNumber.replace(/^0+/, '')))
-  await divided.ageLists(own, partition)
+  for (const list of [null, partition]) await divided.ageLists(own, list)
   await divided.makeDueLists(own)
   const issuing = await service.em().findOneOrFail(Ca, own.caId)
   const root = await service.em().findOneOrFail(Ca, issuing.issuerCaId ?? '')
   const certificate = async ({ id }: Issued) => (await service.em().findOneOrFail(Certificate, id)).der
   const list = async (named: string, caId = own.caId) => (await divided.fetchList({ ...own, caId }, named)).der
   return {
-    ...{ root: root.der, issuing: issuing.der, good: await certificate(leaf), revoked: await certificate(gone) },
-    ...{ rootList: await list('', root.id), list: await list(name) },
+    root: root.der,
+    issuing: issuing.der,
+    good: await certificate(leaf),
+    revoked: await certificate(gone),
+    rootList: await list('', root.id),
+    whole: await list(''),
+    list: await list(name),
     delta: deltas ? await list(divided.ending(partition, true)) : null,
     foreign: partition ? await list(divided.ending(3 - partition)) : null,
   }
@@ -131,51 +139,42 @@ describeWith({ programs: ['java', 'javac'], from: 'default-jdk-headless' }, () =
   })
 })
 
-describeWith({ programs: ['certutil', 'crlutil', 'vfychain'], from: 'libnss3-tools' }, () => {
-  test.each(names)('NSS %s', async name => {
+describeWith({ programs: ['certutil', 'crlutil'], from: 'libnss3-tools' }, () => {
+  const unknownExtension = 'SEC_ERROR_CRL_UNKNOWN_CRITICAL_EXTENSION'
+
+  /** A database of NSS with the CAs. */
+  const database = async ({ root, issuing }: Judged) => {
+    const path = `sql:${await directory.folder()}`
+    const say = (program: string, verb: string, ...args: readonly string[]) =>
+      directory.run(program, verb, '-d', path, ...args)
+    expect(await say('certutil', '-N', '--empty-password')).toMatchObject({ code: 0 })
+    const trust = async (name: string, flags: string, der: Buffer) => {
+      const file = await directory.file(`nss-${name}`, der)
+      expect(await say('certutil', '-A', '-n', name, '-t', flags, '-i', file)).toMatchObject({ code: 0 })
+    }
+    await trust('root', 'C,,', root)
+    await trust('issuing', ',,', issuing)
+    const told = async (leaf: Buffer): Promise<string> => {
+      await trust('leaf', ',,', leaf)
+      const { text } = await say('certutil', '-V', '-n', 'leaf', '-u', 'V')
+      await say('certutil', '-D', '-n', 'leaf')
+      return text
+    }
+    const take = async (list: Buffer) => say('crlutil', '-I', '-i', await directory.file('nss-list', list))
+    return { take, told }
+  }
+
+  test.each(names)('NSS refuses what is revoked by the list of all beside %s, and nothing else', async name => {
     const one = of(name)
-    const database = `sql:${await directory.folder()}`
-    const say = async (program: string, ...args: string[]) => {
-      const ended = await directory.run(program, ...args)
-      console.log(name, program, args.join(' '), ended)
-    }
-    await say('certutil', '-N', '-d', database, '--empty-password')
-    await say('certutil', '-A', '-d', database, '-n', 'root', '-t', 'C,,', '-i', await directory.file('root', one.root))
-    await say(
-      'certutil',
-      '-A',
-      '-d',
-      database,
-      '-n',
-      'issuing',
-      '-t',
-      ',,',
-      '-i',
-      await directory.file('iss', one.issuing),
-    )
-    for (const list of [one.rootList, ...lists(one)])
-      await say('crlutil', '-I', '-d', database, '-i', await directory.file('list', list))
-    await say('crlutil', '-L', '-d', database)
-    for (const leaf of [one.good, one.revoked]) {
-      const file = await directory.file('leaf', leaf)
-      await say(
-        'vfychain',
-        '-d',
-        database,
-        '-pp',
-        '-u',
-        '1',
-        '-m',
-        'crl',
-        '-g',
-        'leaf',
-        '-h',
-        'testLocalInfoFirst',
-        file,
-      )
-      await say('certutil', '-A', '-d', database, '-n', 'leaf', '-t', ',,', '-i', file)
-      await say('certutil', '-V', '-d', database, '-n', 'leaf', '-u', 'V')
-      await say('certutil', '-D', '-d', database, '-n', 'leaf')
-    }
+    const { take, told } = await database(one)
+    for (const list of [one.rootList, one.whole]) expect(await take(list)).toMatchObject({ code: 0 })
+    expect(await told(one.good)).toContain('certificate is valid')
+    expect(await told(one.revoked)).toContain('has been revoked')
+  })
+
+  test('NSS, which knows neither partitions nor deltas, takes none of them for a list of all', async () => {
+    const one = of('a partition, with deltas')
+    const { take } = await database(one)
+    for (const list of lists(one)) expect((await take(list)).text).toContain(unknownExtension)
   })
 })
