@@ -19,7 +19,7 @@ const told = `serial_number, revocation_date, revocation_reason`
 
 /** Notes what came of pending rows: each has one change, the latest. A release is told by the time at which it is. */
 const keeping = `insert into crl_change (ca_id, serial_number, partition, number, revocation_date, revocation_reason)
-   select ?, serial_number, ?, ?, coalesce(revocation_date, ?),
+   select distinct on (serial_number) ?::uuid, serial_number, ?::int, ?::bigint, coalesce(revocation_date, ?::timestamptz),
           case when revocation_date is null then 'REMOVE_FROM_CRL' else revocation_reason end from told
    on conflict (ca_id, serial_number) do update set partition = excluded.partition, number = excluded.number,
      revocation_date = excluded.revocation_date, revocation_reason = excluded.revocation_reason`

@@ -1,5 +1,8 @@
 // CRLs of partitions and delta CRLs, published for a provider that asks for both; openssl judges them.
+import type { Finding } from '../../doctor/check.ts'
+import { authorityChecks } from '../../doctor/checks/authorities.ts'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { removeOldRecords } from '../../storage/old-records.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { Crl } from '../../storage/rows/crl.ts'
@@ -8,6 +11,7 @@ import { KeptRevocation } from '../../storage/rows/kept-revocation.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import * as lists from '../support/divided-crls.ts'
 import { issueFor, refusalOf, setSetting, until, type Issued } from '../support/issuing.ts'
+import { purger } from '../support/purging.ts'
 import { readCrl } from '../support/revoking.ts'
 import { startService, type Service } from '../support/service.ts'
 
@@ -150,24 +154,43 @@ const issueIn = async (partition: number | null): Promise<Issued> => {
   return (await partitionOf(divided, leaf)) === partition ? leaf : issueIn(partition)
 }
 
-test('a deleted certificate stays in the lists of its partition, and in the list of all', async () => {
+test('a deleted certificate stays in the lists of its partition, and in the list of all, until both were made after its end', async () => {
   const leaf = await issue()
-  const partition = (await partitionOf(divided, leaf)) ?? 0
-  const { caId } = divided
-  await service.em().nativeDelete(Certificate, { id: leaf.id })
-  const revoked = { revocationDate: new Date(), revocationReason: 'SUPERSEDED', crlPending: true } as const
-  const validNotAfter = new Date(Date.now() + 86_400_000)
-  const { serialNumber } = leaf
-  await service
-    .em()
-    .insert(KeptRevocation, { issuerCaId: caId, serialNumber, validNotAfter, crlPartition: partition, ...revoked })
+  const partition = await partitionOf(divided, leaf)
+  const calls = purger(await service.user({ GLOBAL: ['ADMIN'] }))
+  await revoke(divided, leaf)
+  await listWhere(divided, ending(partition, true), told(leaf))
+  await calls.archived('CERTIFICATE', leaf.id)
+  // As if no list had told it.
+  await service.em().nativeUpdate(Certificate, { id: leaf.id }, { crlPending: true, revocationCrlNumber: null })
+  await service.em().nativeDelete(CrlChange, { serialNumber: leaf.serialNumber })
+  await calls.removed('CERTIFICATE', leaf.id)
   await build()
   expect(told(leaf)(await fetchList(divided, ending(partition, true)))).toBe(true)
-  expect(await service.em().count(KeptRevocation, { crlPending: true })).toBe(0)
+  const mine = { serialNumber: leaf.serialNumber }
+  expect(await service.em().findOneOrFail(KeptRevocation, mine)).toMatchObject({
+    crlPartition: partition,
+    crlPending: false,
+  })
   for (const one of all) await ageLists(divided, one)
   await build()
   const seen = await Promise.all(all.map(async one => told(leaf)(await fetchList(divided, ending(one)))))
   expect(seen).toEqual(all.map(one => one === null || one === partition))
+
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
+  await service.em().nativeUpdate(KeptRevocation, mine, { validNotAfter: daysAgo(100) })
+  const isKept = async () => {
+    await removeOldRecords(service.em(), new Date(), 100)
+    return (await service.em().count(KeptRevocation, mine)) === 1
+  }
+  for (const list of [0, partition ?? 0]) {
+    const made = { caId: divided.caId, partition: list, delta: false }
+    const { number, thisUpdate } = await service.em().findOneOrFail(Crl, made, { orderBy: { number: 'desc' } })
+    await service.em().nativeUpdate(Crl, { ...made, number }, { thisUpdate: daysAgo(150) })
+    expect(await isKept()).toBe(true)
+    await service.em().nativeUpdate(Crl, { ...made, number }, { thisUpdate })
+  }
+  expect(await isKept()).toBe(false)
 })
 
 test('numbers grow in all lists of the CA, also where a build breaks off', async () => {
@@ -264,6 +287,18 @@ test.each(['-0', '-4', '-999', '-01', '-1000', '-delta-1', '-1-delta-delta', '-D
     expect((await service.anonymous.get(`/pki/ca/${divided.caId}${named}.cer`)).status).toBe(404)
   },
 )
+
+test('the doctor looks at each list', async () => {
+  const check = authorityChecks(service.services.orm).find(({ name }) => name === 'CRLs')
+  const look = async () => (await check?.look()) as Finding
+  expect((await look()).verdict).toBe('OK')
+  const made = { caId: divided.caId, partition: 2, delta: true }
+  const { number, nextUpdate } = await service.em().findOneOrFail(Crl, made, { orderBy: { number: 'desc' } })
+  await service.em().nativeUpdate(Crl, { ...made, number }, { nextUpdate: new Date(Date.now() - 1000) })
+  const { verdict, text } = await look()
+  await service.em().nativeUpdate(Crl, { ...made, number }, { nextUpdate })
+  expect([verdict, /the CRL of partition 2 of CN=.* \(delta\) ended on/.test(text)]).toEqual(['FAILED', true])
+})
 
 test('a list that many ask for at once is answered to each, and asked for again by its tag', async () => {
   const path = `${service.url}/pki/crl/${divided.caId}-1-delta.crl`
