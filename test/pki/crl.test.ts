@@ -106,7 +106,7 @@ describe('a list', () => {
     for (const text of [base, delta]) expect(text).toContain(scope)
     expect(base).toMatch(/X509v3 Freshest CRL: \n[^]*URI:http:\/\/pki\.example\.test\/crl\/1-3-delta\.crl/)
     expect(base).not.toContain('Delta CRL Indicator')
-    expect(delta).toMatch(/X509v3 Delta CRL Indicator: critical\s*\n\s*1234\n/)
+    expect(delta).toMatch(/X509v3 Delta CRL Indicator: critical\s*\n\s*4660\n/)
     expect(delta).not.toContain('Freshest CRL')
   })
 
