@@ -1,11 +1,10 @@
 // Revocation lists: made one at a time for each CA, and asked for when they are due.
-import { issueCrl } from '../authority/crl.ts'
-import { dueCas } from '../storage/crls.ts'
+import { findDueLists, issueCrl } from '../authority/crl.ts'
 import { crlRun } from '../workflows/starts.ts'
 import { beating } from './beating.ts'
 import type { Services } from './services.ts'
 
-/** The list of a CA. */
+/** The list of a CA that was made last. */
 export interface IssuedCrl {
   readonly number: number
   readonly entries: number
@@ -15,11 +14,18 @@ export interface IssuedCrl {
 }
 
 const issue = (services: Services, caId: string): Promise<IssuedCrl> =>
-  beating(async () => {
-    const made = await services.orm.em.fork().transactional(em => issueCrl(em, services, caId))
-    const [due] = await dueCas(services.orm.em.fork(), services.clock(), caId)
+  beating(async beat => {
+    const due = () => findDueLists(services.orm.em.fork(), services, caId)
+    const next = () => services.orm.em.fork().transactional(em => issueCrl(em, services, caId))
+    // One transaction a list: each is published when it is made.
+    const others = (await due()).length - 1
+    let made = await next()
+    for (let lists = 0; lists < others; lists += 1) {
+      beat()
+      made = await next()
+    }
     const { number, entries, nextUpdate } = made
-    return { number, entries, nextUpdate: nextUpdate.toISOString(), due: due !== undefined }
+    return { number, entries, nextUpdate: nextUpdate.toISOString(), due: (await due()).length > 0 }
   })
 
 /** Asking for the lists that are due. */
@@ -27,14 +33,14 @@ export const crlRecords = (services: Services) => ({
   /** Idempotency key: the workflow id of the run of each list; one that is there already is left alone. */
   startDueCrls: async (): Promise<{ started: number }> => {
     const started: boolean[] = []
-    for (const caId of await dueCas(services.orm.em.fork(), services.clock()))
-      started.push(await services.runs.start(crlRun(caId)))
+    const due = await findDueLists(services.orm.em.fork(), services)
+    for (const caId of new Set(due.map(list => list.caId))) started.push(await services.runs.start(crlRun(caId)))
     return { started: started.filter(Boolean).length }
   },
 })
 
 /** Making lists. */
 export const crlActivities = (services: Services) => ({
-  /** Idempotency key: what the records say; a list that is not due is answered, not made again. */
+  /** Idempotency key: what the records say; lists that are not due are not made again. */
   issueCrl: ({ caId }: { readonly caId: string }): Promise<IssuedCrl> => issue(services, caId),
 })

@@ -16,6 +16,7 @@ import { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import { EndEntity } from '../storage/rows/end-entity.ts'
 import { Policy } from '../storage/rows/policy.ts'
 import { storeSigner } from '../storage/signer-storing.ts'
+import { partitionNamed } from './links.ts'
 import { choosePolicySigners } from './policy-signers.ts'
 import { kindOf } from './providers/kinds.ts'
 import type { AuthorityServices } from './services.ts'
@@ -103,7 +104,9 @@ const store = async (em: EntityManager, services: AuthorityServices, { policyId,
   const { certificate, issuerCaId } = await certify(em, services, { policy, owner, keys })
   const hash = publicKeyHash(certificate.publicKeySpki)
   const pkcs8 = keys.privateKeyPkcs8
-  await storeSigner(em, { policy, owner, certificate, issuerCaId, hash, keySpec, pkcs8 }, { seal: services.seal, now })
+  const crlPartition = partitionNamed(certificate.crlDistributionPoints)
+  const signer = { policy, owner, certificate, issuerCaId, crlPartition, hash, keySpec, pkcs8 }
+  await storeSigner(em, signer, { seal: services.seal, now })
 }
 
 interface Made {

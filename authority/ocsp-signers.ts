@@ -48,7 +48,7 @@ const validityOf = async ({ clock, settings }: AuthorityServices, { issuer }: Ca
 }
 
 const certify = async (services: AuthorityServices, signer: CaSigner, keys: KeyPair): Promise<Buffer> => {
-  const { crl, caIssuers } = await linksBelow(services, signer.caId)
+  const links = await linksBelow(services, signer.caId)
   const input = {
     serialNumber: generateSerialNumber(),
     issuer: signer.issuer,
@@ -58,7 +58,7 @@ const certify = async (services: AuthorityServices, signer: CaSigner, keys: KeyP
     template: internalTemplates.OCSP_SIGNER,
     sans: [],
     // Nobody asks for its status (RFC 6960 4.2.2.2.1): the link to itself would lead in a circle.
-    urls: { crl, caIssuers, ocsp: [] },
+    urls: { ...links, ocsp: [] },
   }
   return issueCertificate(input, signer.key)
 }

@@ -1,8 +1,18 @@
-// What the records say about the revocation lists of our CAs: which are due, what they name, and the latest of each.
+// The revocation lists that were made: the latest of each, its octets, and what follows from it for the next one.
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { RevocationReason } from '../domain/enums.ts'
 import { Crl } from './rows/crl.ts'
+import { statement } from './statement.ts'
+
+/** Which list of a CA: of all its certificates (0) or those of a partition, complete or the delta to it. */
+export interface ListName {
+  readonly partition: number
+  readonly delta: boolean
+}
+
+/** The complete list of all certificates of a CA. */
+export const wholeList: ListName = { partition: 0, delta: false }
 
 /** A list without its octets. */
 export interface CrlFacts {
@@ -11,118 +21,133 @@ export interface CrlFacts {
   readonly nextUpdate: Date
   readonly entries: number
   readonly fingerprint: string
+  /** Whether deltas follow it. */
+  readonly freshest: boolean
+  /** The URLs by which certificates name its partition. */
+  readonly urls: readonly string[]
 }
 
-const facts = ['number', 'thisUpdate', 'nextUpdate', 'entries', 'fingerprint'] as const
+const facts = ['number', 'thisUpdate', 'nextUpdate', 'entries', 'fingerprint', 'freshest', 'urls'] as const
 
-/** The latest list of a CA without its octets. */
-export const latestCrlFacts = (em: EntityManager, caId: string): Promise<CrlFacts | null> =>
-  em.findOne(Crl, { caId }, { orderBy: { number: 'desc' }, fields: facts, disableIdentityMap: true })
+/** The latest of the lists of a CA with this name, without its octets. */
+export const latestCrlFacts = (em: EntityManager, caId: string, name = wholeList): Promise<CrlFacts | null> =>
+  em.findOne(Crl, { caId, ...name }, { orderBy: { number: 'desc' }, fields: facts, disableIdentityMap: true })
 
-/** The latest list of a CA. */
-export const latestCrl = (em: EntityManager, caId: string): Promise<Crl | null> =>
-  em.findOne(Crl, { caId }, { orderBy: { number: 'desc' } })
+/** The latest of the lists of a CA with this name. */
+export const latestCrl = (em: EntityManager, caId: string, name = wholeList): Promise<Crl | null> =>
+  em.findOne(Crl, { caId, ...name }, { orderBy: { number: 'desc' } })
+
+/** So much of a list is read at a time: PostgreSQL sends octets as text of twice their length. */
+const sliceLength = 4 * 2 ** 20
+
+const slice = statement<{ length: number; part: Buffer }>(
+  `select octet_length(der) as length, substring(der from $5::int + 1 for ${sliceLength}) as part from crl
+    where ca_id = $1 and partition = $2 and delta = $3 and number = $4`,
+)
 
 /** The octets of one list of a CA; null when it is not kept any more. */
-export const crlOctets = async (em: EntityManager, caId: string, number: number): Promise<Buffer | null> =>
-  (await em.findOne(Crl, { caId, number }, { fields: ['der'], disableIdentityMap: true }))?.der ?? null
-
-/** The CAs with a key of ours whose list is missing, past half of its validity, or has something yet to tell. */
-export const dueCas = async (em: EntityManager, now: Date, caId: string | null = null): Promise<string[]> => {
-  const rows = await em.execute<{ id: string }[]>(
-    `select ca.id from ca left join lateral
-       (select this_update, next_update from crl where ca_id = ca.id order by number desc limit 1) last on true
-      where ca.private_key_id is not null and ca.certificate_provider_id is not null and ca.valid_not_after > ?
-        and (?::uuid is null or ca.id = ?::uuid)
-        and (last.this_update is null or last.this_update + (last.next_update - last.this_update) / 2 <= ?
-          or exists (select 1 from certificate c where c.issuer_ca_id = ca.id and c.crl_pending)
-          or exists (select 1 from kept_revocation k where k.issuer_ca_id = ca.id and k.crl_pending))
-      order by last.next_update nulls first`,
-    [now, caId, caId, now],
-  )
-  return rows.map(({ id }) => id)
+export const crlOctets = async (
+  em: EntityManager,
+  caId: string,
+  { partition, delta, number }: ListName & { readonly number: number },
+): Promise<Buffer | null> => {
+  const sliceAt = async (offset: number) => (await slice.all(em, [caId, partition, delta, number, offset]))[0]
+  const begin = await sliceAt(0)
+  if (!begin) return null
+  const octets = Buffer.allocUnsafe(begin.length)
+  let end = begin.part.copy(octets)
+  while (end < octets.length) {
+    const next = await sliceAt(end)
+    if (!next) return null
+    end += next.part.copy(octets, end)
+  }
+  return octets
 }
 
-/**
- * Notes that the list of this number tells what is recorded of the certificates of a CA. They are locked from here on, so
- * that the list tells exactly this; those that are being revoked again right now are left to the next list.
- */
-export const noteInCrl = async (em: EntityManager, caId: string, number: number): Promise<void> => {
-  await em.execute(
-    `update certificate set crl_pending = false, revocation_crl_number = ? where id in
-       (select id from certificate where issuer_ca_id = ? and crl_pending order by id for update skip locked)`,
-    [number, caId],
-  )
-  await em.execute(
-    `update kept_revocation set crl_pending = false where (issuer_ca_id, serial_number) in
-       (select issuer_ca_id, serial_number from kept_revocation where issuer_ca_id = ? and crl_pending
-         order by serial_number for update skip locked)`,
+/** The number of the latest list of a CA, whichever: one sequence serves them all. */
+export const latestNumber = async (em: EntityManager, caId: string): Promise<number> => {
+  const [row] = await em.execute<{ number: string | null }[]>('select max(number) as number from crl where ca_id = ?', [
+    caId,
+  ])
+  return Number(row?.number ?? 0)
+}
+
+/** The latest of each list of a CA that has a name. */
+export const latestLists = async (em: EntityManager, caId: string) => {
+  const rows = await em.execute<
+    { partition: number; delta: boolean; this: string; next: string; freshest: boolean; urls: string[] }[]
+  >(
+    `select distinct on (partition, delta) partition, delta, this_update as this, next_update as next, freshest, urls
+       from crl where ca_id = ? order by partition, delta, number desc`,
     [caId],
   )
-}
-
-/** What a list says of one certificate. */
-export interface ListedCertificate {
-  readonly serialNumber: string
-  readonly revocationDate: Date
-  readonly reason: RevocationReason | null
-}
-
-/** So many are in memory at once. */
-const atOnce = 5000
-
-interface Listed {
-  readonly serial_number: string
-  readonly revocation_date: string | Date
-  readonly revocation_reason: RevocationReason | null
+  return rows.map(({ this: thisUpdate, next: nextUpdate, ...row }) => ({
+    ...row,
+    thisUpdate: new Date(thisUpdate),
+    nextUpdate: new Date(nextUpdate),
+  }))
 }
 
 /**
- * The certificates that the next list of a CA names, some at a time, from one snapshot: those issued here that are revoked
- * and had not expired when the former list was made, so that each stands in one list after its end (RFC 5280 3.3); those
- * that were deleted since among them.
+ * The number that the next delta begins at: that of the oldest complete list which is valid, so that whoever has kept one
+ * can use the delta (RFC 5280 5.2.4), and which tells its scope by the same URLs; else that of the latest.
  */
-export async function* listedCertificates(
+export const baseNumber = async (
   em: EntityManager,
-  { caId, after }: { readonly caId: string; readonly after: Date },
-): AsyncGenerator<ListedCertificate[]> {
-  await em.execute(
-    `declare crl_entries no scroll cursor for
-      select serial_number, revocation_date, revocation_reason from certificate
-       where issuer_ca_id = ? and valid_not_after >= ? and revocation_date is not null and not imported
-      union all
-      select serial_number, revocation_date, revocation_reason from kept_revocation
-       where issuer_ca_id = ? and valid_not_after >= ?`,
-    [caId, after, caId, after],
+  { caId, partition, now }: { readonly caId: string; readonly partition: number; readonly now: Date },
+): Promise<number> => {
+  const [row] = await em.execute<{ number: string | null }[]>(
+    `select coalesce(min(b.number) filter (where b.next_update > ?), max(b.number)) as number
+       from crl b join lateral (select urls from crl where ca_id = b.ca_id and partition = b.partition and not delta
+                                 order by number desc limit 1) last on last.urls = b.urls
+      where b.ca_id = ? and b.partition = ? and not b.delta and b.freshest`,
+    [now, caId, partition],
   )
-  for (;;) {
-    const rows = await em.execute<Listed[]>(`fetch ${atOnce} from crl_entries`)
-    if (rows.length > 0)
-      yield rows.map(row => ({
-        serialNumber: row.serial_number,
-        revocationDate: new Date(row.revocation_date),
-        reason: row.revocation_reason,
-      }))
-    if (rows.length < atOnce) break
-  }
-  await em.execute('close crl_entries')
+  return Number(row?.number ?? 0)
 }
 
-/** So many lists of a CA stay; readers have the latest. */
+/**
+ * SQL: when the earlier of the latest complete lists was made that name the revoked certificates of a partition, its own and
+ * that of all; both expressions name columns.
+ */
+export const leastThisUpdate = (caId: string, partition: string): string =>
+  `select min(latest.this_update) as this_update from (select distinct on (partition) this_update from crl
+     where ca_id = ${caId} and not delta and partition in (0, coalesce(${partition}, 0))
+     order by partition, number desc) as latest`
+
+/** So many of each list of a CA stay; readers have the latest. */
 const kept = 3
 
-/** Stores the next list of a CA; it is published when the transaction is. */
+// MikroORM would hold a list of 50 MB six times over.
+const inserting = statement(
+  `insert into crl (ca_id, partition, delta, number, this_update, next_update, entries, fingerprint, freshest, urls, der)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text[], $11)`,
+)
+
+/** SHA-256 in hex; others have their turn while many megabytes are hashed. */
+const fingerprintOf = async (der: Buffer): Promise<string> => {
+  const hash = createHash('sha256')
+  for (let offset = 0; offset < der.length; offset += sliceLength) {
+    hash.update(der.subarray(offset, offset + sliceLength))
+    await setImmediate()
+  }
+  return hash.digest('hex')
+}
+
+/** Stores the next list; it is published when the transaction is. */
 export const storeCrl = async (
   em: EntityManager,
-  crl: Omit<CrlFacts, 'fingerprint'> & { readonly caId: string; readonly der: Buffer },
+  { der, ...crl }: Omit<CrlFacts, 'fingerprint'> & ListName & { readonly caId: string; readonly der: Buffer },
 ): Promise<CrlFacts> => {
-  const fingerprint = createHash('sha256').update(crl.der).digest('hex')
-  await em.insert(Crl, { ...crl, fingerprint })
+  const { caId, partition, delta, ...stored } = crl
+  const { number, thisUpdate, nextUpdate, entries, freshest, urls } = stored
+  const fingerprint = await fingerprintOf(der)
+  const dates = [number, thisUpdate, nextUpdate]
+  await inserting.all(em, [caId, partition, delta, ...dates, entries, fingerprint, freshest, [...urls], der])
   await em.execute(
-    `delete from crl where ca_id = ? and number <
-       (select min(number) from (select number from crl where ca_id = ? order by number desc limit ${kept}) as latest)`,
-    [crl.caId, crl.caId],
+    `delete from crl where ca_id = ? and partition = ? and delta = ? and number < (select min(number) from
+       (select number from crl where ca_id = ? and partition = ? and delta = ? order by number desc limit ${kept}) as latest)`,
+    [caId, partition, delta, caId, partition, delta],
   )
-  const { number, thisUpdate, nextUpdate, entries } = crl
-  return { number, thisUpdate, nextUpdate, entries, fingerprint }
+  return { ...stored, fingerprint }
 }

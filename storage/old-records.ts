@@ -1,6 +1,7 @@
 // Records that have served: the mails of past events, the tokens of past verifications, SCEP challenges, the names of deleted
 // clients, purges, and the revocations of deleted certificates.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { leastThisUpdate } from './crls.ts'
 
 /** So long they stay for whoever asks what became of a mail or a link. */
 const keptDays = 90
@@ -10,10 +11,10 @@ const statements = [
   'delete from mail_group where id = any(array(select id from mail_group where closed_date < ? order by created_date limit ?))',
   'delete from deleted_client where provider_id = any(array(select provider_id from deleted_client where deleted_date < ? limit ?))',
   'delete from verification_token where hash = any(array(select hash from verification_token where expires_date < ? limit ?))',
-  // A list that was made after the end of a certificate has told it.
+  // Complete lists that were made after the end of a certificate have told it.
   `delete from kept_revocation where (issuer_ca_id, serial_number) in
     (select issuer_ca_id, serial_number from kept_revocation k where valid_not_after < ? and valid_not_after < coalesce(
-       (select this_update from crl where ca_id = k.issuer_ca_id order by number desc limit 1), 'infinity') limit ?)`,
+       (${leastThisUpdate('k.issuer_ca_id', 'k.crl_partition')}), 'infinity') limit ?)`,
   'delete from purge where id = any(array(select id from purge where closed_date < ? limit ?))',
   'delete from scep_challenge where hash = any(array(select hash from scep_challenge where expires_date < ? limit ?))',
 ] as const

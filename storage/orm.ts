@@ -11,6 +11,7 @@ import { Certificate } from './rows/certificate.ts'
 import { CertificateOrder, OrderItem } from './rows/certificate-order.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { Crl } from './rows/crl.ts'
+import { CrlChange } from './rows/crl-change.ts'
 import { DeletedClient } from './rows/deleted-client.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
@@ -43,6 +44,7 @@ const entities = [
   CertificateOrder,
   CertificateProvider,
   Crl,
+  CrlChange,
   DeletedClient,
   EndEntity,
   EndEntityPassword,

@@ -2,6 +2,7 @@
 // revocation list has yet to tell stays, keys and all else that hangs on them goes.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { recordEach, run } from './archiving.ts'
+import { leastThisUpdate } from './crls.ts'
 
 const ids = '$1::uuid[]'
 const theirs = `cert_request_id = any(${ids})`
@@ -15,14 +16,14 @@ const lockingOrders = `with locked as (select id from certificate_order
   select id from locked`
 
 /**
- * A list names a certificate until one that was made after its end: what had not expired when the latest list was made has
- * yet to stand in the next. Held ones are revoked as well.
+ * A list names a certificate until one that was made after its end: what had not expired when the latest of the complete lists
+ * that name it was made has yet to stand in the next. Held ones are revoked as well.
  */
 const keeping = `insert into kept_revocation
-    (issuer_ca_id, serial_number, valid_not_after, revocation_date, revocation_reason, crl_pending)
-  select c.issuer_ca_id, c.serial_number, c.valid_not_after, c.revocation_date, c.revocation_reason, c.crl_pending
+    (issuer_ca_id, serial_number, valid_not_after, revocation_date, revocation_reason, crl_partition, crl_pending)
+  select c.issuer_ca_id, c.serial_number, c.valid_not_after, c.revocation_date, c.revocation_reason, c.crl_partition, c.crl_pending
     from certificate c join ca on ca.id = c.issuer_ca_id and ca.private_key_id is not null
-    left join lateral (select this_update from crl where ca_id = ca.id order by number desc limit 1) last on true
+    left join lateral (${leastThisUpdate('ca.id', 'c.crl_partition')}) last on true
    where c.${theirs} and c.revocation_date is not null and not c.imported
      and c.valid_not_after >= least($2::timestamptz, last.this_update)
   on conflict do nothing`

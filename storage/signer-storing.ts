@@ -22,6 +22,8 @@ export interface NewSigner {
   readonly owner: EndEntity
   readonly certificate: CertificateFacts
   readonly issuerCaId: string
+  /** The partition of its CRL; null without. */
+  readonly crlPartition: number | null
   /** SHA-256 of its SubjectPublicKeyInfo, hex. */
   readonly hash: string
   readonly keySpec: KeyGenParams
@@ -92,6 +94,7 @@ export const storeSigner = async (
       certRequestId,
       issuerCaId,
       ...certificateColumns(certificate, hash),
+      crlPartition: signer.crlPartition,
       keyPairMode: 'SERVER_GEN',
     },
   ])

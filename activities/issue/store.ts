@@ -2,6 +2,7 @@
 // alias, grants, audit event and the end of the order's item, together or not at all.
 import { log } from '@temporalio/activity'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { partitionNamed } from '../../authority/links.ts'
 import { strategyKey } from '../../domain/end-entity-rules.ts'
 import { creatorGrants } from '../../domain/creator-grants.ts'
 import { apiErrors } from '../../domain/failure.ts'
@@ -75,6 +76,7 @@ const rowOf = (stored: Stored, now: Date) => ({
   issuerCaId: stored.provider.issuerCaId,
   privateKeyId: stored.privateKeyId,
   ...certificateColumns(stored.certificate, stored.keyHash),
+  crlPartition: partitionNamed(stored.certificate.crlDistributionPoints),
   keyPairMode: stored.request.keyPairMode,
 })
 

@@ -10,7 +10,8 @@ const kept = 'public, max-age=86400'
 
 /** `GET /pki/ca/{caId}.cer` (*extension*): the DER certificate of a provider's CA that is not archived. */
 export const caCertificates = ({ orm }: Pick<Dependencies, 'orm'>): Middleware<State> =>
-  distributed({ folder: 'ca', extension: 'cer' }, async id => {
+  distributed({ folder: 'ca', extension: 'cer' }, async (id, ending) => {
+    if (ending !== '') return null
     const ours = { id, archived: false, certificateProviderId: { $ne: null } }
     const ca = await orm.em.fork().findOne(Ca, ours, { fields: ['der', 'fingerprint'] })
     if (!ca) return null

@@ -1,5 +1,6 @@
 // The revocation lists of our CAs (contract 10.2): certificates name them, so anybody may fetch them.
 import type { Middleware } from 'koa'
+import { listNamed } from '../../authority/links.ts'
 import { Failure } from '../../domain/failure.ts'
 import { crlOctets, latestCrlFacts } from '../../storage/crls.ts'
 import type { Dependencies } from '../kernel/dependencies.ts'
@@ -14,18 +15,35 @@ const keptUntil = (nextUpdate: Date, now: Date): string => {
   return `public, max-age=${Math.max(0, Math.min(left, longestSeconds))}, must-revalidate`
 }
 
-/** `GET /pki/crl/{caId}.crl` (*extension*): the latest list of a CA of ours, archived or not. */
-export const crls = ({ orm, clock }: Pick<Dependencies, 'orm' | 'clock'>): Middleware<State> =>
-  distributed({ folder: 'crl', extension: 'crl' }, async caId => {
+/** Reads something once for all who ask for it meanwhile: a list can have many megabytes, and anybody may ask. */
+const together = () => {
+  const underWay = new Map<string, Promise<Buffer>>()
+  return (key: string, read: () => Promise<Buffer>): Promise<Buffer> => {
+    const reading = underWay.get(key) ?? read().finally(() => underWay.delete(key))
+    underWay.set(key, reading)
+    return reading
+  }
+}
+
+/**
+ * `GET /pki/crl/{caId}.crl`, `{caId}-{n}.crl`, `{caId}-delta.crl` and `{caId}-{n}-delta.crl` (*extension*): the latest list of
+ * a CA of ours, archived or not, of all its certificates or of a partition, complete or delta.
+ */
+export const crls = ({ orm, clock }: Pick<Dependencies, 'orm' | 'clock'>): Middleware<State> => {
+  const readTogether = together()
+  return distributed({ folder: 'crl', extension: 'crl' }, async (caId, ending) => {
     const em = orm.em.fork()
-    const crl = await latestCrlFacts(em, caId)
+    const name = listNamed(ending)
+    const crl = name && (await latestCrlFacts(em, caId, name))
     if (!crl) return null
     const { fingerprint, nextUpdate, number } = crl
     const octets = async (): Promise<Buffer> => {
-      const der = await crlOctets(em, caId, number)
-      // Two later lists came between: whoever asks again gets the latest.
+      const der = await crlOctets(em, caId, { ...name, number })
+      // Later lists came between: whoever asks again gets the latest.
       if (!der) throw new Failure('SERVICE_UNAVAILABLE')
       return der
     }
-    return { fingerprint, cacheControl: keptUntil(nextUpdate, clock()), type: 'application/pkix-crl', octets }
+    const cacheControl = keptUntil(nextUpdate, clock())
+    return { fingerprint, cacheControl, type: 'application/pkix-crl', octets: () => readTogether(fingerprint, octets) }
   })
+}

@@ -29,6 +29,10 @@ export interface LocalConfiguration {
   readonly issuingValidityYears: number
   readonly crlValidityHours: number
   readonly rootCrlValidityDays: number
+  /** The lists that certificates of the issuing CA are divided among by serial number; 1 for none. */
+  readonly crlPartitions: number
+  /** So long its delta lists are valid; 0 for none. */
+  readonly deltaCrlHours: number
   readonly ocspSigner: boolean
   readonly templates: readonly unknown[]
 }
@@ -48,11 +52,14 @@ const defaults = (name: string, keyAlgorithm: unknown): LocalConfiguration => ({
   issuingValidityYears: 10,
   crlValidityHours: 168,
   rootCrlValidityDays: 365,
+  crlPartitions: 1,
+  deltaCrlHours: 0,
   ocspSigner: true,
   templates: [],
 })
 
 const maxTemplates = 1000
+const maxPartitions = 256
 
 const oneOf =
   (...values: readonly unknown[]) =>
@@ -75,6 +82,8 @@ const legal: Record<keyof LocalConfiguration, (value: unknown) => boolean> = {
   issuingValidityYears: wholeNumber(1, 50),
   crlValidityHours: wholeNumber(1, 8760),
   rootCrlValidityDays: wholeNumber(1, 3650),
+  crlPartitions: wholeNumber(1, maxPartitions),
+  deltaCrlHours: wholeNumber(0, 8759),
   ocspSigner: value => typeof value === 'boolean',
   // Judged before the items are (contract 1.2).
   templates: value => Array.isArray(value) && value.length <= maxTemplates,
@@ -96,6 +105,8 @@ export const completeLocal = (name: string, given: Members): LocalConfiguration 
     refuse('The curve is none of EDDSA.', 'curve')
   if (whole.issuingValidityYears > whole.rootValidityYears)
     refuse('The issuing CA cannot outlive its root.', 'issuingValidityYears')
+  if (whole.deltaCrlHours >= whole.crlValidityHours)
+    refuse('A delta CRL ends before the CRL that it completes.', 'deltaCrlHours')
   return whole
 }
 

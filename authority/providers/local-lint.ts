@@ -34,6 +34,7 @@ const lasting: Validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfte
 
 const urls = {
   crl: ['http://pki.example/crl/1.crl'],
+  freshestCrl: ['http://pki.example/crl/1-delta.crl'],
   ocsp: ['http://pki.example/ocsp/1'],
   caIssuers: ['http://pki.example/ca/1.cer'],
 }

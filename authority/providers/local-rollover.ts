@@ -4,7 +4,7 @@ import { retireCa, revokeCa } from '../../storage/ca-keys.ts'
 import { retireOcspSigner } from '../../storage/ocsp.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import type { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
-import { issueCrl } from '../crl.ts'
+import { issueCrls } from '../crl.ts'
 import { linksBelow } from '../links.ts'
 import { makeOcspSigner } from '../ocsp-signers.ts'
 import type { AuthorityServices } from '../services.ts'
@@ -35,7 +35,7 @@ export const makeAnswering = async (
   { id, issuerCaId }: Ca,
 ): Promise<void> => {
   for (const caId of [id, ...(issuerCaId ? [issuerCaId] : [])]) {
-    await issueCrl(em, services, caId)
+    await issueCrls(em, services, caId)
     await makeOcspSigner(em, services, caId)
   }
 }

@@ -16,12 +16,12 @@ import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { lockRow } from '../../storage/lock.ts'
 import { noteIssuingCa } from '../../storage/provider-facts.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
-import { linksBelow } from '../links.ts'
+import { dividedLinksBelow } from '../links.ts'
 import type { AuthorityServices } from '../services.ts'
 import { checkCaSigner, openCaSigner, openCaSignerAnew, type CaSigner } from '../signers.ts'
 import { capabilitiesWithin, templateFor, templatesOf } from '../templates.ts'
 import { makeHierarchy } from './local-ca.ts'
-import { fixedMembers, localSettings } from './local-configuration.ts'
+import { completeLocal, fixedMembers, localSettings } from './local-configuration.ts'
 import { hierarchyPlan, makeAnswering, rollover } from './local-rollover.ts'
 import type { IssueOrder, ProviderKind, Terms } from './provider.ts'
 
@@ -69,11 +69,12 @@ const refusing = async <T>(code: ApiError, make: () => Promise<T>): Promise<T> =
 }
 
 const issuingBy =
-  (signer: CaSigner, provider: CertificateProvider, urls: DistributionUrls) =>
+  (signer: CaSigner, provider: CertificateProvider, urlsFor: (serialNumber: string) => DistributionUrls) =>
   ({ policyConfiguration, subject, ...order }: IssueOrder): Promise<Buffer> => {
     const template = templateFor(provider, policyConfiguration)
     const subjectDer = encodeName(subjectName(subject))
     const sans = subjectAlternativeNames(template, subject)
+    const urls = urlsFor(order.serialNumber)
     const input = { ...order, issuer: signer.issuer, subjectDer, template, sans, urls }
     return refusing('ISSUE_REJECTED', () => issueCertificate(input, signer.key))
   }
@@ -103,7 +104,8 @@ export const local: ProviderKind = {
   revoke: async () => {},
   open: async (em, services, provider) => {
     const signer = await signerOf(em, services, { provider, open: openCaSigner })
-    const urls = await linksBelow(services, signer.caId)
-    return { issuerCaId: signer.caId, issue: issuingBy(signer, provider, urls) }
+    const division = completeLocal(provider.name, provider.settings)
+    const urlsFor = await dividedLinksBelow(em, services, { caId: signer.caId, division })
+    return { issuerCaId: signer.caId, issue: issuingBy(signer, provider, urlsFor) }
   },
 }

@@ -2,7 +2,7 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import type { ValidFor } from '../../domain/enums.ts'
 import { validForByLength, validity } from '../../domain/validity.ts'
-import { latestCrlFacts } from '../../storage/crls.ts'
+import { latestLists, type ListName } from '../../storage/crls.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { Policy } from '../../storage/rows/policy.ts'
@@ -61,8 +61,9 @@ const lifetimes = async (em: EntityManager): Promise<Lifetime[]> => {
   })
 }
 
-/** The latest list of a CA. */
+/** The latest of one of the lists of a CA. */
 export interface ListAge {
+  /** What it is the CRL of. */
   readonly name: string
   /** Null: it has none. */
   readonly thisUpdate: Date | null
@@ -88,15 +89,21 @@ export const listFinding = (lists: readonly ListAge[], now: Date): Finding => {
   return ok(lists.length === 0 ? 'no CA is there' : `${lists.length} CRLs are fresh`)
 }
 
+const listName = (subjectDn: string, { partition, delta }: ListName): string => {
+  const scope = partition > 0 ? `partition ${partition} of ${subjectDn}` : subjectDn
+  return delta ? `${scope} (delta)` : scope
+}
+
 const listAges = async (em: EntityManager): Promise<ListAge[]> => {
   const alive = { archived: false, certificateProviderId: { $ne: null }, privateKeyId: { $ne: null } }
   const cas = await em.find(Ca, { ...alive, validNotAfter: { $gt: new Date() } })
-  return Promise.all(
-    cas.map(async ({ id, subjectDn: name }) => {
-      const crl = await latestCrlFacts(em.fork(), id)
-      return { name, thisUpdate: crl?.thisUpdate ?? null, nextUpdate: crl?.nextUpdate ?? null }
-    }),
-  )
+  const ages = cas.map(async ({ id, subjectDn }): Promise<ListAge[]> => {
+    const lists = await latestLists(em.fork(), id)
+    const made = lists.map(list => ({ ...list, name: listName(subjectDn, list) }))
+    const hasWhole = lists.some(({ partition, delta }) => partition === 0 && !delta)
+    return hasWhole ? made : [{ name: subjectDn, thisUpdate: null, nextUpdate: null }, ...made]
+  })
+  return (await Promise.all(ages)).flat()
 }
 
 /** The checks of CAs and their CRLs. */

@@ -98,6 +98,10 @@ const pointUris = (point: DerValue): string[] => {
 export const readCrlDistributionPoints = (extensions: readonly Extension[]): string[] =>
   read(extensions, 'crlDistributionPoints', value => readSequence(readDer(value)).flatMap(pointUris)) ?? []
 
+/** The URLs of delta CRLs. */
+export const readFreshestCrl = (extensions: readonly Extension[]): string[] =>
+  read(extensions, 'freshestCrl', value => readSequence(readDer(value)).flatMap(pointUris)) ?? []
+
 /** The URLs of one access method of the authority information access. */
 export const readAccessUrls = (extensions: readonly Extension[], method: keyof typeof accessMethods): string[] =>
   read(extensions, 'authorityInformationAccess', value =>

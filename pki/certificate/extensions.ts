@@ -15,6 +15,7 @@ export const extensionOids = {
   certificatePolicies: '2.5.29.32',
   authorityKeyIdentifier: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
+  freshestCrl: '2.5.29.46',
   authorityInformationAccess: '1.3.6.1.5.5.7.1.1',
   ocspNoCheck: '1.3.6.1.5.5.7.48.1.5',
 } as const
@@ -58,12 +59,20 @@ export const subjectAlternativeName = (names: readonly SubjectAlternativeName[],
 
 const uriName = (url: string) => implicit(6, Buffer.from(url, 'latin1'))
 
+/** DER DistributionPointName of a list that is had from each of these URLs (4.2.1.13). */
+export const distributionPointName = (...urls: readonly string[]): Buffer => context(0, ...urls.map(uriName))
+
+/** DER CRLDistributionPoints, one a URL. */
+const distributionPoints = (urls: readonly string[]): Buffer =>
+  sequence(...urls.map(url => sequence(context(0, distributionPointName(url)))))
+
 /** CRL distribution points, one a URL (4.2.1.13). */
 export const crlDistributionPoints = (urls: readonly string[]): Buffer =>
-  extension(
-    extensionOids.crlDistributionPoints,
-    sequence(...urls.map(url => sequence(context(0, context(0, uriName(url)))))),
-  )
+  extension(extensionOids.crlDistributionPoints, distributionPoints(urls))
+
+/** Freshest CRL, where delta CRLs are had, one a URL, in certificates (4.2.1.15) and complete CRLs (5.2.6). */
+export const freshestCrl = (urls: readonly string[]): Buffer =>
+  extension(extensionOids.freshestCrl, distributionPoints(urls))
 
 /** Authority information access (4.2.2.1). */
 export const authorityInformationAccess = (ocsp: readonly string[], caIssuers: readonly string[]): Buffer =>

@@ -160,9 +160,18 @@ const isHttpUrl = (url: string) => /^https?:\/\/[\u0021-\u007e]+$/.test(url)
 const hasLegalUrls: Rule = ({ extensions }) =>
   [
     ...read.readCrlDistributionPoints(extensions),
+    ...read.readFreshestCrl(extensions),
     ...read.readAccessUrls(extensions, 'ocsp'),
     ...read.readAccessUrls(extensions, 'caIssuers'),
   ].every(isHttpUrl)
+
+// A delta completes a list: without the place of the list nobody can use it.
+const hasLegalFreshestCrl: Rule = ({ extensions }) => {
+  const freshest = read.findExtension(extensions, 'freshestCrl')
+  if (!freshest) return true
+  const names = [read.readFreshestCrl(extensions), read.readCrlDistributionPoints(extensions)]
+  return !freshest.critical && names.every(({ length }) => length > 0)
+}
 
 /** All rules: what holds for every certificate that is signed here, and where it is written. */
 export const lintRules: readonly { readonly rule: string; readonly clause: string; readonly holds: Rule }[] = [
@@ -198,4 +207,5 @@ export const lintRules: readonly { readonly rule: string; readonly clause: strin
   { rule: 'an extended key usage lists something', clause: 'RFC 5280 4.2.1.12', holds: hasUsageWhenListed },
   { rule: 'time stamping stands alone and is critical', clause: 'RFC 3161 2.3', holds: stampsTimeAlone },
   { rule: 'URLs are absolute http or https', clause: 'RFC 5280 4.2.1.13', holds: hasLegalUrls },
+  { rule: 'the freshest CRL is not critical, beside the CRL', clause: 'RFC 5280 4.2.1.15', holds: hasLegalFreshestCrl },
 ]

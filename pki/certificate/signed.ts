@@ -3,7 +3,7 @@ import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { findSignatureAlgorithm, keyAlgorithmOf, keyOids } from '../keys/algorithms.ts'
 import { type PublicKeyParts, readPublicKeyParts } from '../keys/public-key.ts'
 import { findPssParameters, isPssSignature, rsaPssOid } from '../keys/rsa-pss.ts'
-import { bitString, sequence, tags } from '../asn1/der.ts'
+import { bitString, header, sequence, tags } from '../asn1/der.ts'
 import { DerError, type DerValue, readBitString, readDer, readOid, readSequence } from '../asn1/der-reader.ts'
 
 /** Signs octets in the libuv pool with the key's natural digest (contract 10.2); ECDSA as DER. */
@@ -17,6 +17,30 @@ export const signOctets = (octets: Buffer, key: KeyObject): Promise<Buffer> =>
 export const signDer = async (contents: Buffer, key: KeyObject): Promise<Buffer> => {
   const signature = await signOctets(contents, key)
   return sequence(contents, keyAlgorithmOf(key).signature.identifier, bitString(signature))
+}
+
+/** The longest header of a value below 4 GiB. */
+const mostHeader = 6
+/** More than any signature with its BIT STRING takes: ML-DSA-87 has 4627 octets. */
+const mostSignature = 8192
+
+/**
+ * As `signDer`, of a SEQUENCE whose content comes in parts: each is written once, to where it stays, however many megabytes
+ * there are.
+ */
+export const signParts = async (parts: readonly Buffer[], key: KeyObject): Promise<Buffer> => {
+  const { identifier } = keyAlgorithmOf(key).signature
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const pieces = [header(tags.sequence, length), ...parts]
+  const out = Buffer.allocUnsafe(2 * mostHeader + length + identifier.length + mostSignature)
+  let end = mostHeader
+  for (const piece of pieces) end += piece.copy(out, end)
+  const signature = bitString(await signOctets(out.subarray(mostHeader, end), key))
+  for (const piece of [identifier, signature]) end += piece.copy(out, end)
+  const outer = header(tags.sequence, end - mostHeader)
+  const begin = mostHeader - outer.length
+  outer.copy(out, begin)
+  return out.subarray(begin, end)
 }
 
 /** A signed value taken apart. */

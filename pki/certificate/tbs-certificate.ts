@@ -29,6 +29,8 @@ export interface Issuer {
 /** Where relying parties find status and issuer; absolute URLs in ASCII. */
 export interface DistributionUrls {
   readonly crl: readonly string[]
+  /** Of delta CRLs. */
+  readonly freshestCrl: readonly string[]
   readonly ocsp: readonly string[]
   readonly caIssuers: readonly string[]
 }
@@ -83,9 +85,10 @@ const cachedTemplateExtensions = (template: Template, algorithm: KeyAlgorithm): 
   return parts
 }
 
-const urlExtensions = ({ crl, ocsp, caIssuers }: DistributionUrls): Buffer[] => {
+const urlExtensions = ({ crl, freshestCrl, ocsp, caIssuers }: DistributionUrls): Buffer[] => {
   const parts: Buffer[] = []
   if (crl.length > 0) parts.push(extensions.crlDistributionPoints(crl))
+  if (freshestCrl.length > 0) parts.push(extensions.freshestCrl(freshestCrl))
   if (ocsp.length + caIssuers.length > 0) parts.push(extensions.authorityInformationAccess(ocsp, caIssuers))
   return parts
 }

@@ -50,6 +50,8 @@ const schema = defineEntity({
     /** Whether the CRL of its CA has yet to tell what was recorded, and the first CRL that told it. */
     crlPending: p.boolean().default(false),
     revocationCrlNumber: p.bigint('number').nullable().onCreate(none),
+    /** The partition that its distribution point names; null where it names the list of all. It never changes. */
+    crlPartition: p.integer().nullable().onCreate(none).hidden(),
     imported: p.boolean().default(false),
     /** Whether its expiry is in the audit log, or happened before it was imported (contract 4.3). */
     expiryRecorded: p.boolean().default(false).hidden(),
@@ -103,6 +105,12 @@ const schema = defineEntity({
       // Everything that an entry of a CRL needs stands in the index.
       expression:
         'create index certificate_crl on certificate (issuer_ca_id, valid_not_after) include (serial_number, revocation_date, revocation_reason) where revocation_date is not null and not imported',
+    },
+    {
+      name: 'certificate_crl_partition',
+      // The same for the CRL of a partition.
+      expression:
+        'create index certificate_crl_partition on certificate (issuer_ca_id, crl_partition, valid_not_after) include (serial_number, revocation_date, revocation_reason) where crl_partition is not null and revocation_date is not null and not imported',
     },
     {
       name: 'certificate_crl_pending',

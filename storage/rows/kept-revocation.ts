@@ -13,6 +13,8 @@ const schema = defineEntity({
     validNotAfter: p.datetime(3),
     revocationDate: p.datetime(3),
     revocationReason: p.enum(valuesOf(RevocationReason)).$type<RevocationReason>().nullable().onCreate(none),
+    /** As in the certificate. */
+    crlPartition: p.integer().nullable().onCreate(none),
     /** Whether the CRL of the CA had yet to tell it when the certificate was deleted. */
     crlPending: p.boolean().default(false),
   },

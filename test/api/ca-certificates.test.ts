@@ -170,6 +170,7 @@ describe('links', () => {
     expect(await linksBelow({ settings: settings(null), baseUrl: 'http://ca.test' }, '1')).toEqual({
       crl: ['http://ca.test/pki/crl/1.crl'],
       ocsp: ['http://ca.test/pki/ocsp/1'],
+      freshestCrl: [],
       caIssuers: ['http://ca.test/pki/ca/1.cer'],
     })
   })

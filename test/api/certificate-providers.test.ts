@@ -83,6 +83,17 @@ describe('createCertificateProvider', () => {
     ['an unknown member', providerBody({ color: 1 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
     ['an unknown algorithm', providerBody({ keyAlgorithm: 'DSA' }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
     ['a weak key', providerBody({ keyAlgorithm: 'RSA', keySize: 1024 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['no partition', providerBody({ crlPartitions: 0 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['too many partitions', providerBody({ crlPartitions: 257 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['a part of a partition', providerBody({ crlPartitions: 1.5 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['partitions as text', providerBody({ crlPartitions: '4' }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['deltas of no time', providerBody({ deltaCrlHours: -1 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    [
+      'deltas that outlive the list',
+      providerBody({ crlValidityHours: 24, deltaCrlHours: 24 }),
+      422,
+      'INVALID_PROVIDER_CONFIGURATION',
+    ],
     ['a broken name', providerBody({ rootSubjectDn: 'Root' }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
     ['a template without name', providerBody({ templates: [{}] }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
     [
@@ -180,6 +191,8 @@ describe('updateCertificateProvider', () => {
     const templates = [{ name: 'KIOSK', extendedKeyUsages: ['clientAuth'] }]
     expect(await configured({ templates, rootCrlValidityDays: 9 })).toMatchObject({ templates, rootCrlValidityDays: 9 })
     expect(await configured({ crlValidityHours: 24 })).toMatchObject({ templates, rootCrlValidityDays: 9 })
+    expect(await configured({ crlPartitions: 256, deltaCrlHours: 23 })).toMatchObject({ crlPartitions: 256 })
+    expect(await configured({ crlPartitions: null })).toMatchObject({ crlPartitions: 1, deltaCrlHours: 23 })
     expect(await configured({ rootCrlValidityDays: null, templates: [] })).toMatchObject({
       templates: [],
       rootCrlValidityDays: 365,

@@ -177,12 +177,18 @@ const watchLists = () => {
   }
 }
 
-/** The numbers of all lists that were ever made, in the order in which they were. */
-const numbersMade = async (): Promise<number[]> => {
+/** All lists that were ever made, in the order in which they were: which one, and its number. */
+const listsMade = async (): Promise<{ list: string; number: number }[]> => {
   const made = { eventType: 'CRL_ISSUED', objectId: caId } as const
   const events = await installation.em().find(AuditEvent, made, { orderBy: { id: 'asc' } })
-  return events.map(({ eventDescription }) => Number(/^CRL (\d+) of/.exec(eventDescription)?.[1]))
+  return events.map(({ eventDescription }) => {
+    const [, delta = '', number, partition = ''] =
+      /^(Delta )?CRL (\d+) of (partition \d+)?/.exec(eventDescription) ?? []
+    return { list: delta + partition, number: Number(number) }
+  })
 }
+
+const numbersMade = async (): Promise<number[]> => (await listsMade()).map(({ number }) => number)
 
 const isRising = (numbers: readonly number[]): boolean =>
   numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? Infinity))
@@ -232,5 +238,65 @@ test('lists rise in number and lose nothing, whoever builds and dies', async () 
       expected: [...new Set(lists.map(({ number }) => String(number)))],
       seen: published.map(one => one.split(' ')[0] ?? ''),
     },
+  ])
+}, 540_000)
+
+const partitions = 2
+const dividedFault = 'worker killed as it builds partitions and deltas of a CRL'
+const dividedSize = 60
+
+/** Has the lists divided from now on, and waits until all of them are there. */
+const divide = async (): Promise<void> => {
+  const { id } = await installation.em().findOneOrFail(CertificateProvider, { name: 'Built-in CA' })
+  const configuration = JSON.stringify({ crlPartitions: partitions, deltaCrlHours: 12 })
+  const { status } = await installation.call('PATCH', `/api/v1/certificate-providers/${id}`, { configuration })
+  expect(status).toBe(200)
+  await eventually('all lists are there', async () => {
+    const lists = new Set((await listsMade()).map(({ list }) => list))
+    return lists.size === 2 * (partitions + 1)
+  })
+}
+
+/** What a partition tells in its complete list and the delta to it. */
+const toldBy = async (partition: number): Promise<string[]> => {
+  const parts = ['', '-delta'].map(async ending => {
+    const response = await fetch(`${installation.started.addresses.baseUrl}/pki/crl/${caId}-${partition}${ending}.crl`)
+    return [...(await readCrl(bench, Buffer.from(await response.arrayBuffer()))).entries.keys()]
+  })
+  return [...new Set((await Promise.all(parts)).flat())]
+}
+
+test('lists of partitions and deltas rise in number and lose nothing as well', async () => {
+  const { call, em } = installation
+  const { workers, ready } = pair as Pair
+  await divide()
+  const requests = await requestAll(installation, await installation.makeScene(dividedSize))
+  const { body } = await call('POST', '/api/v1/certificates/cert-requests', requests)
+  const ids: string[] = body.certificates.map(({ id }: { id: string }) => id)
+  expect(await em().count(Certificate, { id: { $in: ids }, crlPartition: null })).toBe(0)
+  const revocations = revocationsOf(ids)
+  await Promise.all(workers().map(ready))
+  await killBuilders(revocations, chanceFor(dividedFault))
+  expect(new Set(await revocations.all())).toEqual(new Set([200]))
+  await eventually('a list tells all', async () => {
+    const open = { id: { $in: ids }, $or: [{ crlPending: true }, { revocationDate: null }] }
+    return (await em().count(Certificate, open)) === 0
+  })
+
+  const made = await listsMade()
+  for (const list of new Set(made.map(one => one.list)))
+    expect(isRising(made.filter(one => one.list === list).map(({ number }) => number))).toBe(true)
+  const named = await em().find(Certificate, { id: { $in: ids } }, { fields: ['serialNumber', 'crlPartition'] })
+  const seen: string[] = []
+  for (let partition = 1; partition <= partitions; partition += 1) {
+    const told = await toldBy(partition)
+    const own = named.filter(({ crlPartition }) => crlPartition === partition)
+    expect(own.length).toBeGreaterThan(0)
+    seen.push(...told)
+    expect(new Set(told)).toEqual(new Set(own.map(({ serialNumber }) => serialNumber)))
+  }
+  report({ fault: dividedFault, items: dividedSize, kills: 2 }, [
+    ...(await revoked(em(), ids)),
+    { what: 'entry', expected: named.map(({ serialNumber }) => serialNumber), seen },
   ])
 }, 540_000)

@@ -2,8 +2,10 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
 import type { RevocationReason } from '../../domain/enums.ts'
 import { reasonCodes } from '../../domain/revocation-rules.ts'
+import { sequence } from '../../pki/asn1/der.ts'
 import { readDer } from '../../pki/asn1/der-reader.ts'
 import { issuerOf } from '../../pki/certificate/certificate.ts'
+import { signDer, signParts } from '../../pki/certificate/signed.ts'
 import { keyAlgorithms } from '../../pki/keys/algorithms.ts'
 import { encodePem } from '../../pki/pem.ts'
 import { encodeEntries, signCrl, type CrlEntry } from '../../pki/crl.ts'
@@ -88,6 +90,35 @@ describe('a list', () => {
     const identifier = issuerOf(root.certificate).keyIdentifier.toString('hex').toUpperCase().match(/../g)?.join(':')
     expect(text).toContain(identifier)
   })
+
+  test('of a partition and a delta tell their scope and base as openssl reads them', async () => {
+    const root = await makeRoot(keyAlgorithms[3]?.spec as never)
+    const dates = { thisUpdate: now, nextUpdate, issuer: issuerOf(root.certificate) }
+    const distributionPoints = ['http://pki.example.test/crl/1-3.crl', 'http://old.example.test/crl/1-3.crl']
+    const freshestCrl = ['http://pki.example.test/crl/1-3-delta.crl']
+    const textOf = async (more: object, number: number) => {
+      const entries = [encodeEntries([entry('7f01', 'REMOVE_FROM_CRL')])]
+      const der = await signCrl({ ...dates, number, entries, distributionPoints, freshestCrl, ...more }, root.key)
+      return (await openssl('crl', '-inform', 'DER', '-in', await bench.file(der), '-noout', '-text')).text
+    }
+    const [base, delta] = [await textOf({}, 0x1234), await textOf({ baseNumber: 0x1234 }, 0x1235)]
+    const scope = `Issuing Distribution Point: critical\n                Full Name:\n                  URI:${distributionPoints[0]}\n                  URI:${distributionPoints[1]}\n`
+    for (const text of [base, delta]) expect(text).toContain(scope)
+    expect(base).toMatch(/X509v3 Freshest CRL: \n[^]*URI:http:\/\/pki\.example\.test\/crl\/1-3-delta\.crl/)
+    expect(base).not.toContain('Delta CRL Indicator')
+    expect(delta).toMatch(/X509v3 Delta CRL Indicator: critical\s*\n\s*4660\n/)
+    expect(delta).not.toContain('Freshest CRL')
+  })
+
+  test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536, 16_777_216])(
+    'signed in parts of %d octets is what signing the whole makes',
+    async length => {
+      const { key } = await makeRoot({ cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED25519' })
+      const parts = [Buffer.alloc(length, 1), Buffer.alloc(3, 2)]
+      const made = await signParts(parts, key)
+      expect(made.equals(await signDer(sequence(...parts), key))).toBe(true)
+    },
+  )
 
   test('of nothing has no list of entries (RFC 5280 5.1.2.6)', async () => {
     const der = await listOf(await makeRoot(keyAlgorithms[3]?.spec as never), [])

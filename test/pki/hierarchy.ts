@@ -32,6 +32,7 @@ export interface Authority {
 
 export const urls = {
   crl: ['http://pki.example.test/crl/1.crl'],
+  freshestCrl: [],
   ocsp: ['http://pki.example.test/ocsp/1'],
   caIssuers: ['http://pki.example.test/ca/1.cer'],
 }

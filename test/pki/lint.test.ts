@@ -220,6 +220,32 @@ const mutations: readonly [string, Mutation, string][] = [
   ['a relative URL', access('/ocsp/1'), 'URLs are absolute'],
   ['an ftp URL', access('ftp://a.test/1'), 'URLs are absolute'],
   [
+    'an ftp URL of a delta',
+    put(extensionOids.freshestCrl, () => extensions.freshestCrl(['ftp://a.test/1'])),
+    'URLs are absolute',
+  ],
+  [
+    'a critical freshest CRL',
+    put(extensionOids.freshestCrl, () => {
+      const point = sequence(context(0, extensions.distributionPointName('http://a.test/1')))
+      return extensions.extension(extensionOids.freshestCrl, sequence(point), true)
+    }),
+    'the freshest CRL is not critical',
+  ],
+  [
+    'a freshest CRL that names nothing',
+    put(extensionOids.freshestCrl, () => extensions.freshestCrl([])),
+    'the freshest CRL is not critical',
+  ],
+  [
+    'a freshest CRL without the CRL that it completes',
+    members => {
+      put(extensionOids.freshestCrl, () => extensions.freshestCrl(['http://a.test/1']))(members)
+      drop(extensionOids.crlDistributionPoints)(members)
+    },
+    'the freshest CRL is not critical',
+  ],
+  [
     'an extension that is no DER',
     put(extensionOids.keyUsage, () => sequence(oid(extensionOids.keyUsage), octetString(Buffer.of(3, 9)))),
     'well-formed',

@@ -36,10 +36,11 @@ export const chainOf = async (em: EntityManager, certificate: Certificate, casFi
   pemCertificate: chainPem(certificate, await loadIssuers(em, certificate.issuerCaId), casFirst),
 })
 
-/** CrlDto of the CA that issued a certificate; NO_CRL_AVAILABLE where that is none of ours. */
+/** CrlDto of the complete list that a certificate names; NO_CRL_AVAILABLE where its CA is none of ours. */
 export const crlOf = async (em: EntityManager, certificate: Certificate) => {
-  const { imported, issuerCaId, issuerDn } = certificate
-  const crl = imported || !issuerCaId ? null : await latestCrl(em, issuerCaId)
+  const { imported, issuerCaId, issuerDn, crlPartition } = certificate
+  const name = { partition: crlPartition ?? 0, delta: false }
+  const crl = imported || !issuerCaId ? null : await latestCrl(em, issuerCaId, name)
   if (!crl) throw new Failure('NO_CRL_AVAILABLE')
   const { der, thisUpdate, nextUpdate } = crl
   return { id: certificate.id, fileName: fileName(certificate, 'crl'), crl: der, issuerDn, thisUpdate, nextUpdate }
