@@ -81,7 +81,8 @@ const hasUnknown = (extensions: readonly Extension[]): boolean =>
 
 const readExtensions = (list: DerValue | undefined): Extension[] => {
   const extensions = list ? readSequence(list).map(readExtension) : []
-  if (new Set(extensions.map(({ oid }) => oid)).size < extensions.length) throw new DerError('An extension stands twice')
+  if (new Set(extensions.map(({ oid }) => oid)).size < extensions.length)
+    throw new DerError('An extension stands twice')
   return extensions
 }
 

@@ -54,7 +54,8 @@ const retagged = (value: DerValue, tag: number): DerValue => readDer(tlv(tag, va
 const reasonsOf = (value: DerValue | undefined): ReadonlySet<number> =>
   value ? new Set(readNamedBits(retagged(value, tags.bitString)).filter(bit => allReasons.has(bit))) : allReasons
 
-const flagOf = (value: DerValue | undefined): boolean => value !== undefined && readBoolean(retagged(value, tags.boolean))
+const flagOf = (value: DerValue | undefined): boolean =>
+  value !== undefined && readBoolean(retagged(value, tags.boolean))
 
 /** The issuing distribution point of a list; without the extension it covers everything. Throws a DerError. */
 export const readIssuingPoint = (extension: Buffer | undefined, issuer: string): IssuingPoint => {
@@ -91,8 +92,10 @@ export const distributionPoints = ({ extensions, issuer }: PathCertificate): Dis
 const isNamed = ({ names, issuers }: DistributionPoint, covered: readonly string[] | null): boolean =>
   covered === null || covered.some(name => (names ?? issuers).includes(name))
 
-const isOfKind = ({ onlyUserCerts, onlyCaCerts, onlyAttributeCerts }: IssuingPoint, { isCa }: PathCertificate): boolean =>
-  !onlyAttributeCerts && !(onlyUserCerts && isCa) && !(onlyCaCerts && !isCa)
+const isOfKind = (
+  { onlyUserCerts, onlyCaCerts, onlyAttributeCerts }: IssuingPoint,
+  { isCa }: PathCertificate,
+): boolean => !onlyAttributeCerts && !(onlyUserCerts && isCa) && !(onlyCaCerts && !isCa)
 
 /** The reasons for which a list covers a certificate at one of its points (RFC 5280 6.3.3 b, e); empty where it does not. */
 export const coveredReasons = (

@@ -31,7 +31,9 @@ export const mustStand = (certificate: PathCertificate, now: Date): void => {
   mustBeValid(certificate, now)
   const unknown = certificate.extensions.find(({ oid, critical }) => critical && !judged.has(oid))
   if (unknown)
-    throw new Flaw(`The certificate of ${certificate.subjectDn} has the critical extension ${unknown.oid}, which is unknown.`)
+    throw new Flaw(
+      `The certificate of ${certificate.subjectDn} has the critical extension ${unknown.oid}, which is unknown.`,
+    )
 }
 
 /** Whether the key may be used so (RFC 5280 6.1.4 n); one without the extension may. */

@@ -52,13 +52,16 @@ const readText = (value: DerValue): string | null => {
 const asEmail = (text: string): string | null => {
   const octets = Buffer.from(text)
   if (octets.length > 0xff) return null
-  const header = octets.length < 0x80 ? [generalNameTags.email, octets.length] : [generalNameTags.email, 0x81, octets.length]
+  const header =
+    octets.length < 0x80 ? [generalNameTags.email, octets.length] : [generalNameTags.email, 0x81, octets.length]
   return readText(readDer(Buffer.concat([Buffer.from(header), octets])))
 }
 
 const namesOf = (certificate: PathCertificate): ByForm => {
   const { subject } = readTbs(certificate.signed.contents)
-  const emails = readName(subject).flat().filter(({ oid }) => emailOids.includes(oid))
+  const emails = readName(subject)
+    .flat()
+    .filter(({ oid }) => emailOids.includes(oid))
   const san = extensionOf(certificate, extensionOids.subjectAlternativeName)
   const alternatives = san ? readSequence(readDer(san)) : []
   return group([

@@ -57,12 +57,15 @@ const mustBeReadable = (extensions: readonly Extension[]): void => {
 const mustBeOfItsVersion = (version: number, extensions: readonly Extension[]): void => {
   if (version < 0 || version > 2) throw new DerError('The version is none of 1, 2 and 3')
   if (version !== 2 && extensions.length > 0) throw new DerError('Extensions are of version 3')
-  if (new Set(extensions.map(({ oid }) => oid)).size < extensions.length) throw new DerError('An extension stands twice')
+  if (new Set(extensions.map(({ oid }) => oid)).size < extensions.length)
+    throw new DerError('An extension stands twice')
 }
 
 const take = (der: Buffer): PathCertificate => {
   const signed = readSigned(der)
-  const { version, serialNumber, signature, subject, issuer, validity, publicKey, extensions } = readTbs(signed.contents)
+  const { version, serialNumber, signature, subject, issuer, validity, publicKey, extensions } = readTbs(
+    signed.contents,
+  )
   mustBeOfItsVersion(version, extensions)
   mustBeReadable(extensions)
   if (!signature.raw.equals(signed.algorithmIdentifier.raw)) throw new DerError('Two signature algorithms')

@@ -44,7 +44,8 @@ const policiesOf = (certificate: PathCertificate): Set<string> => {
 const nextLevel = (level: Level, stated: ReadonlySet<string>, mayBeAny: boolean): Level => {
   const expected = new Set([...level.values()].flatMap(policies => [...policies]))
   const named = [...stated].filter(policy => policy !== anyPolicy && (expected.has(policy) || level.has(anyPolicy)))
-  const others = stated.has(anyPolicy) && mayBeAny ? [...expected].filter(policy => !stated.has(policy) || policy === anyPolicy) : []
+  const others =
+    stated.has(anyPolicy) && mayBeAny ? [...expected].filter(policy => !stated.has(policy) || policy === anyPolicy) : []
   return new Map([...named, ...others].map(alone))
 }
 
@@ -77,7 +78,8 @@ const mapped = ({ level, policyMapping }: PolicyState, mappings: ReadonlyMap<str
 
 const skipOf = (content: Buffer | undefined): number => {
   if (!content) return Infinity
-  if (content.length === 0 || (content[0] ?? 0x80) >= 0x80) throw new DerError('The number of certificates is malformed')
+  if (content.length === 0 || (content[0] ?? 0x80) >= 0x80)
+    throw new DerError('The number of certificates is malformed')
   return content.length > 4 ? Infinity : content.readUIntBE(0, content.length)
 }
 
