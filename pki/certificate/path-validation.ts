@@ -147,20 +147,19 @@ class Climb {
     return isAnchor && !this.#revoked.has(last) ? this.#judge(path) : null
   }
 
-  /** The issuers that may come next, the likeliest first. */
-  #issuersOf(path: Path, last: PathCertificate, isAnchor: boolean): PathCertificate[] {
+  /** The issuers that may come next, the likeliest first; each is looked at when those before it led nowhere. */
+  *#issuersOf(path: Path, last: PathCertificate, isAnchor: boolean): Generator<PathCertificate> {
     const { byName, known } = this.#search
     const named = (byName.get(last.issuer) ?? []).filter(candidate => path.every(one => !isSameEntity(one, candidate)))
     if (named.length === 0 && !isAnchor) this.#note(path, new Flaw(unknownIssuer(last)))
-    if (path.length >= longest) return []
+    if (path.length >= longest) return
     const rank = (candidate: PathCertificate): number =>
       Number(known.anchors.has(candidate.fingerprint)) + 2 * Number(fitOf(last, candidate))
-    const ranked = named.toSorted((one, other) => rank(other) - rank(one))
-    return ranked.filter(candidate => {
+    for (const candidate of named.toSorted((one, other) => rank(other) - rank(one))) {
       const flaw = this.#search.flawOf(last, candidate)
       if (flaw) this.#note([...path, candidate], flaw)
-      return flaw === null
-    })
+      else yield candidate
+    }
   }
 
   #judge(path: Path): Path | null {

@@ -64,7 +64,8 @@ const email: NameForm = {
   isWithin: (name, base) => (base.includes('@') ? name === base : isHost(name.slice(name.lastIndexOf('@') + 1), base)),
 }
 
-const authority = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#@]*@)?([a-z0-9._-]+)(?::\d*)?(?:[/?#]|$)/i
+// RFC 3986 3.2: a character that none of these has, such as a backslash, is read in more than one way.
+const authority = /^[a-z][a-z0-9+.-]*:\/\/(?:[\w.~!$&'()*+,;=:%-]*@)?([a-z0-9._-]+)(?::\d*)?(?:[/?#]|$)/i
 
 /** The last label of an address is a number; a URI is constrained by the name of its host alone. */
 const hostOf = (uri: string): string => {
