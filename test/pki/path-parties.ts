@@ -1,14 +1,14 @@
 // Certificates that say whatever a test wants, signed by keys that are made once, and what they are judged by.
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { bitString, context, integer, oid, sequence, tags, time, tlv } from '../../pki/asn1/der.ts'
+import { bitString, context, enumerated, integer, oid, sequence, tags, time, tlv } from '../../pki/asn1/der.ts'
 import { basicConstraints, extension } from '../../pki/certificate/extensions.ts'
 import { type Known, type PathVerdict, validatePath } from '../../pki/certificate/path-validation.ts'
 import { signDer } from '../../pki/certificate/signed.ts'
 import { keyAlgorithmOf } from '../../pki/keys/algorithms.ts'
 import { type PathCertificate, readPathCertificate } from '../../pki/path/path-certificate.ts'
-import { now } from './hierarchy.ts'
+import { attime, now } from './hierarchy.ts'
 
-export { now }
+export { attime, now }
 
 const made: KeyObject[] = []
 
@@ -45,7 +45,7 @@ export const later = (years: number): Date => new Date(now.getTime() + years * 3
 let serials = 1000
 
 /** DER of a certificate, version 3. */
-export const certificateOf = (said: Said): Promise<Buffer> => {
+export const certificateOf = async (said: Said): Promise<Buffer> => {
   const { subject = named('Leaf'), issuer = named('CA'), key = keyOf(0), signer = keyOf(0), extensions = [] } = said
   const { serial = (++serials).toString(16).padStart(6, '0'), notBefore = later(-1), notAfter = later(1) } = said
   const identifier = said.isWeak ? sequence(oid('1.2.840.10045.4.1')) : keyAlgorithmOf(signer).signature.identifier
@@ -95,3 +95,43 @@ export const saidOf = (verdict: PathVerdict): string => (verdict.valid ? 'valid'
 /** DER Extension of a list of values. */
 export const listExtension = (dotted: string, values: readonly Buffer[], critical = true): Buffer =>
   extension(dotted, sequence(...values), critical)
+
+/** What a list says beside its defaults: entries by serial number with their reasons, and extensions. */
+export interface Listed {
+  readonly issuer?: Buffer
+  readonly signer?: KeyObject
+  readonly entries?: readonly (readonly [serial: string, reason: number, ...extensions: Buffer[]])[]
+  readonly number?: number
+  readonly baseNumber?: number
+  readonly thisUpdate?: Date
+  readonly nextUpdate?: Date
+  readonly extensions?: readonly Buffer[]
+}
+
+const reasonExtension = (code: number): Buffer => extension('2.5.29.21', enumerated(code))
+
+/** DER of a revocation list. */
+export const crlOf = (listed: Listed = {}): Promise<Buffer> => {
+  const { issuer = named('CA'), signer = keyOf(2), entries = [], number = 5, baseNumber, extensions = [] } = listed
+  const { thisUpdate = later(-0.1), nextUpdate = later(0.1) } = listed
+  const all = [
+    extension('2.5.29.20', integer(number)),
+    ...(baseNumber === undefined ? [] : [extension('2.5.29.27', integer(baseNumber), true)]),
+    ...extensions,
+  ]
+  const lines = entries.map(([serial, reason, ...more]) =>
+    sequence(integer(serial), time(later(-0.2)), sequence(reasonExtension(reason), ...more)),
+  )
+  return signDer(
+    sequence(
+      integer(1),
+      keyAlgorithmOf(signer).signature.identifier,
+      issuer,
+      time(thisUpdate),
+      time(nextUpdate),
+      ...(lines.length > 0 ? [sequence(...lines)] : []),
+      context(0, sequence(...all)),
+    ),
+    signer,
+  )
+}

@@ -37,7 +37,7 @@ const sets = (member: string, ...permissions: string[]): Largest => ({
   body: { [member]: ids(10_000).map(id => ({ id, permissions })) },
 })
 const cas: Largest = { body: { pemCertificates: exampleCaPem.repeat(1000) } }
-const manyCertificates = exampleCertificatePem + exampleCaPem.repeat(300)
+const manyCertificates = exampleCertificatePem + exampleCaPem.repeat(220)
 const certificates: Largest = { body: { pemCertificates: exampleCertificatePem.repeat(10_000) } }
 const table = ['commonName;email', ...times(10_000, index => `watched-${index};a${index}@example.org`)].join('\n')
 /** 64 KiB, as Base64. */
