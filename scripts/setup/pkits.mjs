@@ -45,13 +45,13 @@ const fromPyPi = async part => {
 }
 
 const ways = [
-  ['apt-get', fromDebian],
-  ['python3', fromPyPi],
+  { command: 'apt-get', way: fromDebian },
+  { command: 'python3', way: fromPyPi },
 ]
 
 const get = async part => {
   const problems = []
-  for (const [command, way] of ways.filter(([needed]) => onPath(needed) !== undefined)) {
+  for (const { command, way } of ways.filter(one => onPath(one.command) !== undefined)) {
     try {
       return await way(part)
     } catch (error) {

@@ -149,8 +149,13 @@ test('random hierarchies are valid here when openssl says so', async () => {
 
 describe('signatures', () => {
   const pss = (digest: string, mask = digest) => [
-    ...['-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:-1'],
-    ...['-sigopt', `rsa_mgf1_md:${mask}`, `-${digest}`],
+    '-sigopt',
+    'rsa_padding_mode:pss',
+    '-sigopt',
+    'rsa_pss_saltlen:-1',
+    '-sigopt',
+    `rsa_mgf1_md:${mask}`,
+    `-${digest}`,
   ]
   const ec = (curve: string) => ['ec', '-pkeyopt', `ec_paramgen_curve:${curve}`]
 
