@@ -9,6 +9,7 @@ import { type ReadCrl, readCrl } from '../pki/crl-reader.ts'
 import { type PathCertificate, readPathCertificate } from '../pki/path/path-certificate.ts'
 import type { Standing } from '../pki/path/revocation.ts'
 import { decodePem, mayHold } from '../pki/pem.ts'
+import { nextStep } from './pacing.ts'
 import * as records from '../storage/path-records.ts'
 
 /** A CA above the certificate; without an id when it came with the certificate and has no record. */
@@ -71,6 +72,16 @@ const selfClaimOf = ({ subjectDn, ski }: PathCertificate): records.IssuerClaim =
 
 const claimText = ({ dn, keyIdentifier }: records.IssuerClaim): string => `${keyIdentifier} ${dn}`
 
+/** Imports bring certificates of 64 KiB: reading a hundred of them takes its time. */
+const readCas = async (cas: readonly records.CandidateCa[]): Promise<KnownCa[]> => {
+  const read: KnownCa[] = []
+  for (const ca of cas) {
+    await nextStep()
+    read.push(...findCertificate(ca.der).map(certificate => ({ ...ca, certificate })))
+  }
+  return read
+}
+
 /** The records that may stand above these certificates, level by level. */
 const loadCas = async (em: EntityManager, { target, extras }: Input): Promise<ReadonlyMap<string, KnownCa>> => {
   const found = new Map<string, KnownCa>()
@@ -82,7 +93,7 @@ const loadCas = async (em: EntityManager, { target, extras }: Input): Promise<Re
     for (const claim of claims) asked.add(claimText(claim))
     const cas = await records.findClaimedCas(em, claims)
     const fresh = cas.filter(({ fingerprint }) => !found.has(fingerprint)).slice(0, mostCas - found.size)
-    const read = fresh.flatMap(ca => findCertificate(ca.der).map(certificate => ({ ...ca, certificate })))
+    const read = await readCas(fresh)
     for (const record of read) found.set(record.fingerprint, record)
     level = read.map(({ certificate }) => claimOf(certificate))
   }

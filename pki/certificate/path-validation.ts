@@ -165,7 +165,7 @@ class Climb {
   #judge(path: Path): Path | null {
     if (!this.#search.allowance.spend('paths')) return null
     const flaw = flawIn(() => {
-      mustHold(path.toReversed(), this.#search.constraints)
+      mustHold(path.toReversed(), this.#search.constraints, this.#search.allowance)
       this.#mustNotBeRevoked(path)
     })
     return flaw ? this.#note(path, flaw, finished + path.length) : path

@@ -19,8 +19,8 @@ const most = {
   steps: 300,
   /** Whole paths that are judged. */
   paths: 32,
-  signatures: 64,
-  /** Names compared with constraints of names. */
+  signatures: 48,
+  /** Names compared with constraints of names, and policies. */
   comparisons: 50_000,
 } as const
 

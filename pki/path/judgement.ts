@@ -1,6 +1,6 @@
 // Whether one whole path holds, from its anchor down (RFC 5280 6.1.2 to 6.1.5). What each certificate must be by itself, and
 // under the key of its issuer, was looked at when the path was built.
-import { Flaw } from './flaw.ts'
+import { type Allowance, Flaw } from './flaw.ts'
 import type { NameConstraints } from './name-constraints.ts'
 import { isSelfIssued, type PathCertificate } from './path-certificate.ts'
 import { forNext, initialPolicies, mustHavePolicies, withPolicies } from './policies.ts'
@@ -26,8 +26,8 @@ const mustBeNamedWell = (path: Downward, constraints: NameConstraints): void => 
   }
 }
 
-const mustFollowPolicies = (below: Downward): void => {
-  let state = initialPolicies(below.length)
+const mustFollowPolicies = (below: Downward, allowance: Allowance): void => {
+  let state = initialPolicies(below.length, allowance)
   for (const [place, certificate] of below.entries()) {
     const isLast = place === below.length - 1
     state = withPolicies(state, certificate, isLast)
@@ -40,8 +40,8 @@ const mustFollowPolicies = (below: Downward): void => {
  * Throws a Flaw when a path from an anchor down does not hold, a DerError for a malformed extension. Length and names of an anchor bind as those of other CAs do
  * (RFC 5937); its policies do not.
  */
-export const mustHold = (path: Downward, constraints: NameConstraints): void => {
+export const mustHold = (path: Downward, constraints: NameConstraints, allowance: Allowance): void => {
   mustBeShort(path.slice(0, -1))
   mustBeNamedWell(path, constraints)
-  mustFollowPolicies(path.slice(1))
+  mustFollowPolicies(path.slice(1), allowance)
 }

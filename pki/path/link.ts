@@ -4,7 +4,7 @@ import { extensionOids } from '../certificate/extensions.ts'
 import { checkSignature, signatureName, type Signed } from '../certificate/signed.ts'
 import type { KeyUsage } from '../certificate/usages.ts'
 import { findSignatureAlgorithm } from '../keys/algorithms.ts'
-import { findPublicKeyDescription } from '../keys/public-key.ts'
+import { findPublicKeyDescription, readPublicKeyParts, readRsaNumbers } from '../keys/public-key.ts'
 import { findPssParameters, rsaPssOid } from '../keys/rsa-pss.ts'
 import { type Allowance, Flaw } from './flaw.ts'
 import type { PathCertificate } from './path-certificate.ts'
@@ -45,13 +45,16 @@ export const mustIssue = (ca: PathCertificate): void => {
   if (!mayUse(ca, 'keyCertSign')) throw new Flaw(`The key of ${ca.subjectDn} may not sign certificates (keyCertSign).`)
 }
 
-/** Larger ones keep the process busy. */
+/** Larger ones keep the process busy: with an exponent as long as its modulus a key of 3072 bits takes 30 ms. */
 const greatestModulus = 8192
+const greatestExponent = 2n ** 256n
 
 /** Keys of other algorithms, sizes and curves are not tried: what openssl computes with them can take long. */
 const isKeyOfOurs = (publicKeySpki: Buffer): boolean => {
-  const { cryptoAlgorithm, keySize, algorithm } = findPublicKeyDescription(readDer(publicKeySpki)) ?? {}
-  return cryptoAlgorithm === 'RSA' ? (keySize ?? 0) <= greatestModulus : Boolean(algorithm)
+  const spki = readDer(publicKeySpki)
+  const { cryptoAlgorithm, keySize, algorithm } = findPublicKeyDescription(spki) ?? {}
+  if (cryptoAlgorithm !== 'RSA') return Boolean(algorithm)
+  return (keySize ?? 0) <= greatestModulus && readRsaNumbers(readPublicKeyParts(spki).key).exponent < greatestExponent
 }
 
 const digestOf = ({ algorithmOid, algorithmIdentifier }: Signed): string | null | undefined =>

@@ -3,7 +3,7 @@
 // kept as sets (RFC 9618): whether the last one is empty is all that counts, and a set cannot grow as a tree can.
 import { DerError, type DerValue, readDer, readInteger, readOid, readSequence } from '../asn1/der-reader.ts'
 import { extensionOids } from '../certificate/extensions.ts'
-import { Flaw } from './flaw.ts'
+import { type Allowance, Flaw } from './flaw.ts'
 import { policyOids } from './link.ts'
 import { isSelfIssued, type PathCertificate } from './path-certificate.ts'
 
@@ -18,12 +18,14 @@ export interface PolicyState {
   readonly explicitPolicy: number
   readonly policyMapping: number
   readonly inhibitAnyPolicy: number
+  readonly allowance: Allowance
 }
 
 const alone = (policy: string): readonly [string, ReadonlySet<string>] => [policy, new Set([policy])]
 
 /** The state before the first certificate of a path of so many below the anchor. */
-export const initialPolicies = (count: number): PolicyState => ({
+export const initialPolicies = (count: number, allowance: Allowance): PolicyState => ({
+  allowance,
   level: new Map([alone(anyPolicy)]),
   explicitPolicy: count + 1,
   policyMapping: count + 1,
@@ -35,9 +37,17 @@ const find = ({ extensions }: PathCertificate, oid: string): DerValue | null => 
   return found ? readDer(found.value) : null
 }
 
-const policiesOf = (certificate: PathCertificate): Set<string> => {
-  const found = find(certificate, extensionOids.certificatePolicies)
-  return new Set(found ? readSequence(found).map(information => readOid(readSequence(information)[0])) : [])
+/** The members of an extension of policies; a hostile one has thousands, and stands in many paths. */
+const membersOf = (certificate: PathCertificate, oid: string, allowance: Allowance): DerValue[] => {
+  const found = find(certificate, oid)
+  const members = found ? readSequence(found) : []
+  if (!allowance.spend('comparisons', members.length)) throw new Flaw('There are more policies than are compared.')
+  return members
+}
+
+const policiesOf = (certificate: PathCertificate, allowance: Allowance): Set<string> => {
+  const members = membersOf(certificate, extensionOids.certificatePolicies, allowance)
+  return new Set(members.map(information => readOid(readSequence(information)[0])))
 }
 
 /** The policies that are valid with one more certificate (6.1.3 d, e). */
@@ -52,15 +62,16 @@ const nextLevel = (level: Level, stated: ReadonlySet<string>, mayBeAny: boolean)
 /** Takes the policies of the next certificate of the path into account (6.1.3 d to f). */
 export const withPolicies = (state: PolicyState, certificate: PathCertificate, isLast: boolean): PolicyState => {
   const mayBeAny = state.inhibitAnyPolicy > 0 || (!isLast && isSelfIssued(certificate))
-  const level = nextLevel(state.level, policiesOf(certificate), mayBeAny)
+  const level = nextLevel(state.level, policiesOf(certificate, state.allowance), mayBeAny)
   if (level.size === 0 && state.explicitPolicy === 0)
     throw new Flaw(`The certificate of ${certificate.subjectDn} has none of the policies that its CAs require.`)
   return { ...state, level }
 }
 
-const mappingsOf = (certificate: PathCertificate): Map<string, string[]> => {
-  const found = find(certificate, policyOids.policyMappings)
-  const pairs = (found ? readSequence(found) : []).map(pair => readSequence(pair).map(readOid))
+const mappingsOf = (certificate: PathCertificate, allowance: Allowance): Map<string, string[]> => {
+  const pairs = membersOf(certificate, policyOids.policyMappings, allowance).map(pair =>
+    readSequence(pair).map(readOid),
+  )
   if (pairs.flat().includes(anyPolicy)) throw new Flaw(`${certificate.subjectDn} maps policies to or from any policy.`)
   const byIssuer = Map.groupBy(pairs, ([issuerPolicy = '']) => issuerPolicy)
   return new Map([...byIssuer].map(([policy, all]) => [policy, all.map(([, subjectPolicy = '']) => subjectPolicy)]))
@@ -97,10 +108,11 @@ const inhibitionOf = (certificate: PathCertificate): number => {
 
 /** What a CA asks of the certificates below it (6.1.4 a, b, h to j). */
 export const forNext = (state: PolicyState, ca: PathCertificate): PolicyState => {
-  const level = mapped(state, mappingsOf(ca))
+  const level = mapped(state, mappingsOf(ca, state.allowance))
   const { requireExplicitPolicy, inhibitPolicyMapping } = constraintsOf(ca)
   const less = (count: number, limit: number) => Math.min(isSelfIssued(ca) ? count : Math.max(0, count - 1), limit)
   return {
+    allowance: state.allowance,
     level,
     explicitPolicy: less(state.explicitPolicy, requireExplicitPolicy),
     policyMapping: less(state.policyMapping, inhibitPolicyMapping),

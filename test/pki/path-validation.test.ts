@@ -1,6 +1,6 @@
 // What PKITS leaves open of path validation: several paths, loops, floods, trusted CAs below untrusted roots, forms of names.
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { context, derNull, implicit, integer, oid, sequence, setOf, tags, tlv } from '../../pki/asn1/der.ts'
+import { bitString, context, derNull, implicit, integer, oid, sequence, setOf, tags, tlv } from '../../pki/asn1/der.ts'
 import {
   authorityKeyIdentifier,
   basicConstraints,
@@ -8,6 +8,7 @@ import {
   keyUsage,
   subjectKeyIdentifier,
 } from '../../pki/certificate/extensions.ts'
+import { readDer } from '../../pki/asn1/der-reader.ts'
 import type { PathCertificate } from '../../pki/path/path-certificate.ts'
 import { caOf, judge, keyOf, later, listExtension, named, now, read, saidOf } from './path-parties.ts'
 
@@ -249,6 +250,24 @@ describe('what is hostile takes little time', () => {
     expect(timed(() => judge(nameless, [root, ...flood, right]))).toMatch(/one too many|is wrong/)
   })
 
+  test('keys that take long: an exponent as long as its modulus, a modulus of thousands of digits', async () => {
+    const rsa = (bits: number, exponentOctets: number): Buffer => {
+      const number = (octets: number) =>
+        Buffer.concat([Buffer.of(0, 0xff), Buffer.alloc(octets - 2, 0x55), Buffer.of(0x55)])
+      const key = sequence(tlv(tags.integer, number(bits / 8)), tlv(tags.integer, number(exponentOctets)))
+      return sequence(sequence(oid('1.2.840.113549.1.1.1'), derNull), bitString(key))
+    }
+    const leaf = await read({ signer: keyOf(2) })
+    // Under such keys openssl would be asked for a signature by RSA.
+    const identifier = readDer(sequence(oid('1.2.840.113549.1.1.11'), derNull))
+    const signed = { ...leaf.signed, algorithmIdentifier: identifier, algorithmOid: '1.2.840.113549.1.1.11' }
+    for (const publicKeySpki of [rsa(3072, 384), rsa(131_072, 3)]) {
+      const ca = { ...(await caOf(['CA', 2], ['Root', 1])), publicKeySpki }
+      const cas = Array.from({ length: 100 }, (_, place) => ({ ...ca, fingerprint: `slow ${place}` }))
+      expect(timed(() => judge({ ...leaf, signed }, [root, ...cas]))).toMatch(/cannot be checked here/)
+    }
+  })
+
   test('thousands of names and of constraints', async () => {
     const bases = Array.from({ length: 3000 }, (_, place) => dns(`${place}.example.org`))
     const ca = await caOf(['CA', 2], ['Root', 1], { extensions: [isCa, nameConstraints([], bases)] })
@@ -258,6 +277,20 @@ describe('what is hostile takes little time', () => {
       'There are more names and constraints of names than are compared.',
     )
     expect(timed(() => judge(leaf, [root, ca]))).not.toBe('valid')
+  })
+
+  test('thousands of policies in many paths', async () => {
+    const policies = Array.from({ length: 3000 }, (_, place) => sequence(oid(`1.3.6.1.4.1.99999.${place}`)))
+    const extensions = [
+      isCa,
+      listExtension('2.5.29.32', policies),
+      listExtension('2.5.29.36', [implicit(0, Buffer.of(0))]),
+    ]
+    const tops = await Promise.all([3, 4, 5, 6].map(key => caOf([`T${key}`, key], ['Root', 1], { extensions })))
+    const cas = await Promise.all([3, 4, 5, 6].map(key => caOf(['CA', 2], [`T${key}`, key], { extensions })))
+    const leaf = await read({ signer: keyOf(2) })
+    expect(timed(() => judge(leaf, [root, ...tops, ...cas]))).toMatch(/policies/)
+    expect(timed(() => judge(leaf, [root, ...tops, ...cas]))).not.toBe('valid')
   })
 
   test('policies that double at each step', async () => {
