@@ -132,7 +132,9 @@ const loadStandings = async (em: EntityManager, all: readonly PathCertificate[])
   const deleted = kept.map(one => ({ ...one, issuer: readPathCertificate(one.issuer) }))
   return (certificate, issuer) => {
     const row = byRow.get(certificate.fingerprint)
-    if (row?.revocationDate) return revoked(row.revocationDate, row.revocationReason)
+    // Whoever may import into some realm could else end the trust in any CA for everybody.
+    if (row?.revocationDate && !(row.imported && certificate.isCa))
+      return revoked(row.revocationDate, row.revocationReason)
     if (row && !row.imported) return { status: 'GOOD' }
     const one = deleted.find(
       ({ serialNumber, issuer: ca }) => serialNumber === certificate.serialNumber && issuer && isOfKey(ca, issuer),

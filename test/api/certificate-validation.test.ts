@@ -175,6 +175,15 @@ describe('a certificate of others', () => {
     expect(await problemOf(leaf.pem)).toContain('(KEY_COMPROMISE)')
   })
 
+  test('is as valid as before when somebody imports its CA and marks that as revoked', async () => {
+    const { root, issuing, leaf } = await newHierarchy()
+    await importCa(root.pem + issuing.pem, true)
+    const { body } = await importPem(scene, issuing.pem)
+    const marked = { certificateIds: [body.importedCertificates[0].id], revocationReason: 'CA_COMPROMISE' }
+    expect((await scene.owner.patch('/api/v1/certificates/mark-as-revoked', marked)).status).toBe(204)
+    expect([await problemOf(leaf.pem), await problemOf(issuing.pem)]).toEqual([null, null])
+  })
+
   test('finds its CA among thousands of its name, in little time', async () => {
     const { root, issuing, leaf } = await newHierarchy()
     await importCa(root.pem, true)
