@@ -6,6 +6,7 @@ interface Found {
   readonly temporalCli?: string | null
   readonly testServer?: string | null
   readonly keycloak?: string | null
+  readonly pkits?: string | null
 }
 
 const found = (): Found => {
@@ -32,3 +33,6 @@ export const timeSkippingServer = (): string =>
 
 /** The folder of the Keycloak that set-up found. */
 export const keycloakHome = (): string => orAdvice(found().keycloak, 'Keycloak', 'keycloak')
+
+/** The folder of the path validation suite of NIST that set-up found. */
+export const pkitsFolder = (): string => orAdvice(found().pkits, 'PKITS', 'pkits')

@@ -5,19 +5,21 @@ import { takeLock } from './setup/lock.mjs'
 import { cacheFolder, readRecord, writeRecord } from './setup/record.mjs'
 import { SetupError, say, seconds } from './setup/speech.mjs'
 import { findKeycloak, keycloakCurrent } from './setup/keycloak.mjs'
+import { findPkits, pkitsCurrent } from './setup/pkits.mjs'
 import { findTemporalCli, temporalCliCurrent } from './setup/temporal-cli.mjs'
 import { findTestServer, testServerCurrent } from './setup/test-server.mjs'
 
 const duty = process.argv[2]
-/** The tests with a real Keycloak need all that the tests need. */
-const tests = duty === 'test' || duty === 'keycloak'
+/** The tests with a real Keycloak, and those of PKITS, need all that the tests need. */
+const tests = ['test', 'keycloak', 'pkits'].includes(duty)
 
 /** True when the record of the last set-up still holds, which is the case at nearly every start. */
 const current = record =>
   dependenciesCurrent(record) &&
   (duty === 'check' || temporalCliCurrent(record)) &&
   (!tests || testServerCurrent(record)) &&
-  (duty !== 'keycloak' || keycloakCurrent(record))
+  (duty !== 'keycloak' || keycloakCurrent(record)) &&
+  (duty !== 'pkits' || pkitsCurrent(record))
 
 const setUp = async () => {
   const started = Date.now()
@@ -25,12 +27,13 @@ const setUp = async () => {
   if (duty !== 'check') writeRecord({ temporalCli: await findTemporalCli() })
   if (tests) writeRecord({ testServer: await findTestServer() })
   if (duty === 'keycloak') writeRecord({ keycloak: await findKeycloak() })
+  if (duty === 'pkits') writeRecord({ pkits: await findPkits() })
   say(`Set-up done in ${seconds(started)}.`)
 }
 
 const main = async () => {
-  if (!['start', 'test', 'keycloak', 'check'].includes(duty))
-    throw new SetupError('Say what to set up: `setup.mjs start`, `test`, `keycloak` or `check`.')
+  if (!['start', 'test', 'keycloak', 'pkits', 'check'].includes(duty))
+    throw new SetupError('Say what to set up: `setup.mjs start`, `test`, `keycloak`, `pkits` or `check`.')
   if (tests) checkTools()
   if (current(readRecord())) return
   const release = await takeLock(cacheFolder())

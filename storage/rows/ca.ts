@@ -33,6 +33,14 @@ const schema = defineEntity({
     /** The CA certificate, DER. */
     der: p.blob().$type<Buffer>(),
   },
+  indexes: [
+    {
+      name: 'ca_name',
+      // Found as certificates name their issuer; a name may be longer than an index takes.
+      expression:
+        'create index ca_name on ca (text_key(comparable(subject_dn)), trusted desc, created_date, id) where not archived',
+    },
+  ],
 })
 
 /** A certificate authority that the service knows; LOCAL providers hold the sealed key as well. */

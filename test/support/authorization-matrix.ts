@@ -132,6 +132,7 @@ const administration: readonly Row[] = [
   withToken('createPkcs10Request'),
   withToken('parsePkcs10'),
   ...['getCa', 'downloadCaCertificate', 'searchCas', 'getTrustedCas'].map(name => withToken(name)),
+  ...['validateCertificate', 'validateCertificatePlain'].map(name => withToken(name)),
   needing(admin)('importCaCertificates'),
   needing(admin)('verifyCaCertificates'),
   needing(admin)('updateCa'),

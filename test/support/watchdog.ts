@@ -37,6 +37,7 @@ const sets = (member: string, ...permissions: string[]): Largest => ({
   body: { [member]: ids(10_000).map(id => ({ id, permissions })) },
 })
 const cas: Largest = { body: { pemCertificates: exampleCaPem.repeat(1000) } }
+const manyCertificates = exampleCertificatePem + exampleCaPem.repeat(220)
 const certificates: Largest = { body: { pemCertificates: exampleCertificatePem.repeat(10_000) } }
 const table = ['commonName;email', ...times(10_000, index => `watched-${index};a${index}@example.org`)].join('\n')
 /** 64 KiB, as Base64. */
@@ -130,6 +131,9 @@ export const largest: Readonly<Record<string, Largest>> = {
   orderMultipleCertificates: { body: [...ids(9999), exampleIds.CertRequest] },
   parsePkcs10: { body: { pkcs10ReqBase64: octets } },
   revokeMultipleCertificates: { body: { certificateIds: [...ids(9999), exampleIds.Certificate] } },
+  // As many certificates as the text holds, each of which might stand above the first.
+  validateCertificate: { body: { pemCertificate: manyCertificates } },
+  validateCertificatePlain: { body: { pemCertificate: manyCertificates } },
   searchCas: { body: { caIds: ids(10_000), simpleSearchTerm: text, issuerSearch: true } },
   searchCertRequests: { body: { certRequestIds: ids(10_000), simpleSearchTerm: text } },
   searchCertificateProviders: term,

@@ -74,9 +74,9 @@ export const CaSearchRequestDto = dto('CaSearchRequestDto', {
   archived: withDefault(z.boolean(), false),
 })
 
-/** The certificate of a CA as a file. */
+/** The certificate of a CA as a file; without an id where it is of no record, but came with what was judged. */
 export const CaCertificateDataPemDto = dto('CaCertificateDataPemDto', {
-  id: Uuid,
+  id: nullable(Uuid),
   filename: z.string(),
   pemCertificate: z.string(),
 })

@@ -1,0 +1,40 @@
+// Whether a certificate is valid by what is known here (contract 10.4).
+import { type ChainCa, validateCertificatePem } from '../../../authority/validation.ts'
+import { encodePem } from '../../../pki/pem.ts'
+import { exampleCertificatePem } from '../../kernel/examples.ts'
+import { operation } from '../../kernel/operation.ts'
+import {
+  CertificatePlainValidationResponseDto,
+  CertificateValidationResponseDto,
+  RawPemCertificateDto,
+} from './validation-dtos.ts'
+
+const asFile = ({ id, filename, der }: ChainCa) => ({ id, filename, pemCertificate: encodePem('CERTIFICATE', der) })
+
+const example = { body: { pemCertificate: exampleCertificatePem } }
+
+export const validateCertificate = operation('POST /certificates/validate', {
+  summary: 'Judge a certificate by the CAs and revocations known here, and tell why it is not valid',
+  needs: 'TOKEN',
+  body: RawPemCertificateDto,
+  example,
+  returns: [200, CertificateValidationResponseDto],
+  refuses: ['INVALID_CERTIFICATE'],
+  handle: async ({ em, body: { pemCertificate }, clock }) => {
+    const { problem, chain } = await validateCertificatePem(em, pemCertificate, clock())
+    return { result: problem === null, caChain: chain.map(asFile), errorMessage: problem }
+  },
+})
+
+export const validateCertificatePlain = operation('POST /certificates/validate-plain', {
+  summary: 'Judge a certificate by the CAs and revocations known here',
+  needs: 'TOKEN',
+  body: RawPemCertificateDto,
+  example,
+  returns: [200, CertificatePlainValidationResponseDto],
+  refuses: ['INVALID_CERTIFICATE'],
+  handle: async ({ em, body: { pemCertificate }, clock }) => {
+    const { problem } = await validateCertificatePem(em, pemCertificate, clock())
+    return { result: problem === null }
+  },
+})
