@@ -51,6 +51,16 @@ export interface Division {
 const partitionOf = (serialNumber: string, partitions: number): number =>
   1 + (Number.parseInt(serialNumber.slice(-8), 16) % partitions)
 
+/** The partition that a serial number leads to today, of so many; null where its list is not made: the list of all has it. */
+export const partitionToday = async (
+  em: EntityManager,
+  { caId, crlPartitions, serialNumber }: { caId: string; crlPartitions: number; serialNumber: string },
+): Promise<number | null> => {
+  const wanted = partitionOf(serialNumber, crlPartitions)
+  const isMade = (await latestLists(em, caId)).some(({ partition, delta }) => partition === wanted && !delta)
+  return crlPartitions > 1 && isMade ? wanted : null
+}
+
 /**
  * The links in the certificate with a serial number below a CA whose lists are divided. A certificate names what was made
  * already: partitions and deltas that were ever made are made as long as the CA lives, so none is ever left without.

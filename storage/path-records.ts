@@ -119,10 +119,11 @@ export const findKeptStandings = async (
 }
 
 const listing = statement<{ der: Buffer }>(
-  `select last.der from ca cross join lateral (select der from crl where ca_id = ca.id order by number desc limit 1) last
+  `select last.der from ca cross join lateral 
+     (select der from crl where ca_id = ca.id and partition = 0 and not delta order by number desc limit 1) last
     where ca.id = $1 and position(decode($2, 'hex') in last.der) > 0`,
 )
 
-/** The latest list of a CA when these octets (hex) are anywhere in it, such as a serial number; else nothing is read of it. */
+/** The latest list of all certificates of a CA when these octets (hex) are anywhere in it, such as a serial number; else nothing is read of it. */
 export const findListWith = async (em: EntityManager, caId: string, octets: string): Promise<Buffer | null> =>
   (await listing.all(em, [caId, octets]))[0]?.der ?? null

@@ -136,11 +136,21 @@ const wipeKeys = (tried: Attempt): void => {
   if ('made' in tried) for (const { pkcs8 } of tried.made.issued) pkcs8?.fill(0)
 }
 
+/** Nobody was given these; whoever fears that somebody was can revoke them by their serial numbers (contract 12.1). */
+const tellSigned = ({ issued }: Made): void => {
+  const signed = issued.map(({ certificate, provider }) => ({
+    serialNumber: certificate.serialNumber,
+    issuerCaId: provider.issuerCaId,
+  }))
+  if (signed.length > 0) log.warn('certificates were signed and not stored', { signed })
+}
+
 const finish = async (services: Services, run: IssueRun, tried: Attempt): Promise<ItemOutcome[]> => {
   if ('error' in tried) return endOrThrow(services, run, tried.error)
   try {
     return [...tried.made.done, ...(await storeIssued(services, run.runId, tried.made))]
   } catch (error) {
+    tellSigned(tried.made)
     return endOrThrow(services, run, error)
   } finally {
     wipeKeys(tried)

@@ -136,6 +136,7 @@ const administration: readonly Row[] = [
   needing(admin)('importCaCertificates'),
   needing(admin)('verifyCaCertificates'),
   needing(admin)('updateCa'),
+  needing(admin)('revokeSerialNumber'),
   needing(admin)('deleteArchived'),
   // Nothing of the example is archived.
   needing(admin)('deleteArchivedEntities', { status: 409 }),

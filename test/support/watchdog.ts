@@ -47,7 +47,7 @@ const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
 /** Operations whose input has no size of its own beyond ids and short texts. */
 const small =
-  `getRollover cancelRollover downloadCaCertificate getCa updateCa getOcspStatus getRaOcspStatus downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
+  `revokeSerialNumber getRollover cancelRollover downloadCaCertificate getCa updateCa getOcspStatus getRaOcspStatus downloadRaCertCrl downloadUserRaCertificate downloadUserRaCertificateChain getUserRaCertificate
   retrieveRaCertificateP12 revokeRaCertificate editPasswordLoginRoleToUser getUser importProviderClients
   importProviderUsers approveCertRequest checkCertificateProviderConnection createCertificate createNewRealm declineCertRequest
   deleteArchived

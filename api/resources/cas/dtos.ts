@@ -1,6 +1,7 @@
 // The types of CA records (contract 6.3).
 import { z } from 'zod'
-import { CryptoAlgorithm } from '../../../domain/enums.ts'
+import { SerialNumber } from '../certificates/dtos.ts'
+import { CryptoAlgorithm, RevocationReason, valuesOf } from '../../../domain/enums.ts'
 import {
   ArchiveInfo,
   change,
@@ -20,6 +21,23 @@ import {
   Version,
   withDefault,
 } from '../../kernel/dto.ts'
+
+/** What a revocation by serial number may say: neither hold nor release, which are of certificates. */
+const FinalReason = z.enum(valuesOf(RevocationReason)).exclude(['CERTIFICATE_HOLD', 'REMOVE_FROM_CRL'])
+
+/** A serial number to revoke. */
+export const RevokeSerialNumberRequestDto = dto('RevokeSerialNumberRequestDto', {
+  serialNumber: SerialNumber,
+  revocationReason: withDefault(FinalReason, 'UNSPECIFIED'),
+})
+
+/** The serial number that was revoked. */
+export const RevokedSerialNumberDto = dto('RevokedSerialNumberDto', {
+  caId: Uuid,
+  serialNumber: z.string(),
+  revocationReason: enumOf(RevocationReason, 'RevocationReason'),
+  revocationDate: Timestamp,
+})
 
 /** The fields of a CA record. */
 export const caFields = {

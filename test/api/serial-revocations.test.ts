@@ -1,0 +1,158 @@
+// Revoking by serial number what a CA signed and the records do not have (contract 12.1).
+import { randomBytes, randomUUID } from 'node:crypto'
+import { DefaultLogger } from '@temporalio/worker'
+import { MockActivityEnvironment } from '@temporalio/testing'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Ca } from '../../storage/rows/ca.ts'
+import { CertRequest } from '../../storage/rows/cert-request.ts'
+import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
+import { issueWorkflowId } from '../../workflows/ids.ts'
+import { tryOpenssl, Workbench } from '../pki/openssl.ts'
+import type { ApiCaller } from '../support/api.ts'
+import { factsOf, issueFor, refusalOf, statusesOf } from '../support/issuing.ts'
+import { crlWhere } from '../support/revoking.ts'
+import { adminOf, newProvider, rollOver } from '../support/rollover.ts'
+import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
+
+const bench = new Workbench()
+let service: Service
+let scene: Scene
+let admin: ApiCaller
+let caId: string
+
+beforeAll(async () => {
+  service = await startService()
+  scene = await makeScene(service)
+  admin = await adminOf(service)
+  caId = (await service.builtInCa()).issuingCaId ?? ''
+})
+afterAll(async () => {
+  await service.stop()
+  await bench.clear()
+})
+
+const newSerial = (): string => `1${randomBytes(15).toString('hex')}`
+const revoke = (serialNumber: string, members: object = {}, ca = caId) =>
+  admin.post(`/api/v1/cas/${ca}/revoke-serial-number`, { serialNumber, ...members })
+const listed = (serialNumber: string, ca = caId) =>
+  crlWhere(service, bench, {
+    caId: ca,
+    what: `the list tells ${serialNumber}`,
+    holds: ({ entries }) => entries.has(serialNumber),
+  })
+
+/** What the responder of a CA says of a serial number. */
+const statusOf = async (serialNumber: string, ca = caId): Promise<string> => {
+  const em = service.em()
+  const { der, issuerCaId } = await em.findOneOrFail(Ca, { id: ca })
+  const root = issuerCaId ? (await em.findOneOrFail(Ca, { id: issuerCaId })).der : der
+  const pem = async (octets: Buffer) =>
+    bench.file(`-----BEGIN CERTIFICATE-----\n${octets.toString('base64')}\n-----END CERTIFICATE-----\n`)
+  const asked = ['-issuer', await pem(der), '-serial', `0x${serialNumber}`, '-no_nonce']
+  const { text } = await tryOpenssl(
+    'ocsp',
+    ...asked,
+    '-url',
+    `${service.url}/pki/ocsp/${ca}`,
+    '-CAfile',
+    await pem(root),
+  )
+  expect(text).toContain('Response verify OK')
+  return /: (good|revoked|unknown)/.exec(text)?.[1] ?? text
+}
+
+/** Issues a request while nothing can be stored, and answers what the log tells of what was signed. */
+const issueInVain = async () => {
+  const certRequestId = await scene.newRequest()
+  const runId = issueWorkflowId(certRequestId)
+  const em = service.em()
+  await em.nativeUpdate(CertRequest, { id: certRequestId }, { runId, runSince: new Date() })
+  const told: { serialNumber: string; issuerCaId: string }[] = []
+  const logger = new DefaultLogger('WARN', ({ message, meta }) => {
+    if (message === 'certificates were signed and not stored') told.push(...(meta?.['signed'] as typeof told))
+  })
+  const around = new MockActivityEnvironment(
+    { workflowExecution: { workflowId: runId, runId: randomUUID() } },
+    { logger },
+  )
+  await em.execute(
+    `create function out_of_order() returns trigger language plpgsql as $$ begin raise 'out of order'; end $$`,
+  )
+  await em.execute(
+    'create trigger out_of_order before insert on certificate for each row execute function out_of_order()',
+  )
+  const input = { runId, certRequestIds: [certRequestId] }
+  const issue = async () => (await around.run(service.activities.issueChunk as never, input)) as ItemOutcome[]
+  await expect(issue()).rejects.toThrow('out of order')
+  await em.execute('drop function out_of_order cascade')
+  return { told, issue }
+}
+
+test('a certificate whose storing failed after signing is revoked by its serial number', async () => {
+  const { told, issue } = await issueInVain()
+  expect(told).toEqual([{ serialNumber: expect.stringMatching(/^[0-9a-f]{20,}$/), issuerCaId: caId }])
+  const serialNumber = told[0]?.serialNumber ?? ''
+  expect(await statusOf(serialNumber)).toBe('unknown')
+  const { status, body } = await revoke(serialNumber, { revocationReason: 'KEY_COMPROMISE' })
+  expect([status, body]).toEqual([
+    200,
+    { caId, serialNumber, revocationReason: 'KEY_COMPROMISE', revocationDate: expect.any(String) },
+  ])
+  expect(await statusOf(serialNumber)).toBe('revoked')
+  expect((await listed(serialNumber)).entries.get(serialNumber)).toBe('Key Compromise')
+  expect(await factsOf(service, caId)).toContain('CERTIFICATE_REVOKED')
+  const [outcome] = await issue()
+  const issued = await scene.owner.get(`/api/v1/certificates/${outcome?.certificateId}`)
+  expect([issued.body.certStatus, issued.body.serialNumber === serialNumber]).toEqual(['ACTIVE', false])
+})
+
+test('a former CA is revoked by its root', async () => {
+  const provider = await newProvider(admin)
+  const { body: before } = await admin.get(provider.url)
+  await rollOver(admin, provider)
+  const former = await service.em().findOneOrFail(Ca, { id: before.issuingCaId })
+  const root = former.issuerCaId ?? ''
+  const serialNumber = former.serialNumber.replace(/^0+/, '')
+  expect(await statusOf(serialNumber, root)).toBe('good')
+  expect((await revoke(serialNumber, { revocationReason: 'CA_COMPROMISE' }, root)).status).toBe(200)
+  expect(await statusOf(serialNumber, root)).toBe('revoked')
+  expect((await listed(serialNumber, root)).entries.get(serialNumber)).toBe('CA Compromise')
+})
+
+test('a serial number is revoked once, however it is written and however many ask', async () => {
+  const serialNumber = newSerial()
+  const written = `00:${serialNumber.toUpperCase().replace(/..(?=.)/g, '$&:')}`
+  const replies = await Promise.all([revoke(serialNumber), revoke(written), revoke(serialNumber)])
+  expect(statusesOf(replies)).toEqual([200, 422, 422])
+  expect(refusalOf(await revoke(serialNumber))).toEqual([422, 'ALREADY_REVOKED'])
+  expect((await listed(serialNumber)).entries.get(serialNumber)).toBeNull()
+})
+
+test('what the records have, or somebody else signs, is refused', async () => {
+  const { serialNumber } = await issueFor(scene)
+  expect(refusalOf(await revoke(serialNumber))).toEqual([409, 'INVALID_STATE'])
+  const em = service.em()
+  const foreign = await em.findOneOrFail(Ca, { id: caId })
+  const copy = { ...foreign, id: randomUUID(), fingerprint: randomBytes(32).toString('hex'), privateKeyId: null }
+  const { id } = em.create(Ca, { ...copy, certificateProviderId: null } as never)
+  await em.flush()
+  expect(refusalOf(await revoke(newSerial(), {}, id))).toEqual([422, 'NOT_SUPPORTED_BY_PROVIDER'])
+  expect(refusalOf(await revoke(newSerial(), {}, randomUUID()))).toEqual([404, 'CA_NOT_FOUND'])
+})
+
+test.each([
+  ['no serial number', { serialNumber: null }],
+  ['one that is too long', { serialNumber: 'a'.repeat(41) }],
+  ['one that is none', { serialNumber: 'xyz' }],
+  ['a hold', { revocationReason: 'CERTIFICATE_HOLD' }],
+  ['a release', { revocationReason: 'REMOVE_FROM_CRL' }],
+])('%s is 400', async (_, members) => {
+  expect(refusalOf(await revoke(newSerial(), members))).toEqual([400, 'INVALID_REQUEST'])
+})
+
+test('others than administrators are refused', async () => {
+  const url = `/api/v1/cas/${caId}/revoke-serial-number`
+  const body = { serialNumber: newSerial() }
+  expect((await service.anonymous.post(url, body)).status).toBe(401)
+  expect(refusalOf(await scene.owner.post(url, body))).toEqual([403, 'ACCESS_DENIED'])
+})
