@@ -6,7 +6,6 @@ export class Migration20261123020000_cmp_signers extends Migration {
 
   override up(): void | Promise<void> {
     this.addSql(`alter table "policy_signer" add column "kind" text not null default 'SCEP';`)
-    this.addSql(`alter table "policy_signer" alter column "kind" drop default;`)
     this.addSql(
       `alter table "policy_signer" add constraint "policy_signer_kind_check" check ("kind" in ('SCEP', 'CMP'));`,
     )

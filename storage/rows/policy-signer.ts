@@ -15,7 +15,10 @@ const schema = defineEntity({
       .primary()
       .onCreate(() => crypto.randomUUID()),
     policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').deleteRule('cascade').index(),
-    kind: p.enum([...signerKinds]).$type<SignerKind>(),
+    kind: p
+      .enum([...signerKinds])
+      .$type<SignerKind>()
+      .default('SCEP'),
     certificateId: () => p.oneToOne(Certificate).mapToPk().fieldName('certificate_id').owner().deleteRule('cascade'),
     /** Not named by the certificate itself, whose key can be downloaded. */
     privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').index(),

@@ -16,7 +16,6 @@ import { Setting } from '../../storage/rows/setting.ts'
 import type { Reply } from '../support/api.ts'
 import { makeCmpScene, pbm, protectedPart, type CmpScene } from '../support/cmp.ts'
 import { blocksOf, factsOf, issueNew, refusalOf, until } from '../support/issuing.ts'
-import { gatewayOf } from '../support/scep.ts'
 import { startService, type Service } from '../support/service.ts'
 
 const dayMs = 86_400_000
@@ -110,18 +109,6 @@ test('the key of the signer cannot be downloaded, by ADMIN neither', async () =>
   const admin = await service.user({ GLOBAL: ['ADMIN'] })
   for (const what of ['download-private-key', 'pkcs12'])
     expect(refusalOf(await admin.get(`/api/v1/certificates/${id}/${what}`))).toEqual([422, 'PRIVATE_KEY_NOT_AVAILABLE'])
-})
-
-test('the key opens for its policy and as a signer of CMP alone', async () => {
-  await signerPem()
-  const [row] = await signers()
-  await service.em().nativeUpdate(PolicySigner, { id: row?.id ?? '' }, { kind: 'SCEP' })
-  const scepConfiguration = { signerMode: 'RA' }
-  expect((await scene.owner.patch(`/api/v1/policies/${scene.policyId}`, { scepConfiguration })).status).toBe(200)
-  const gateway = await gatewayOf(service, scene.policyId)
-  const { body } = await gateway.get(`/api/v1/scep/policies/${scene.policyId}/configuration`)
-  // An EC key serves no SCEP: a signer of its own is made, and of the other nothing is opened.
-  expect(parseCertificatePem(body.signerCertificatePem).keyAlgorithm?.spec.cryptoAlgorithm).toBe('RSA')
 })
 
 test('first uses at the same time, and runs that overtake each other, make one signer and leave no key behind', async () => {

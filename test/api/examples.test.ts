@@ -25,6 +25,7 @@ import {
   startExampleInstallation,
   type ExampleInstallation,
 } from '../support/example-installation.ts'
+import { enableCmp, useCmpSigner } from '../support/example-cmp.ts'
 import { enableScep } from '../support/example-signer.ts'
 import { setSetting } from '../support/issuing.ts'
 import { serviceUrlOf } from '../support/database.ts'
@@ -135,6 +136,8 @@ const makeChallenge = async (): Promise<void> => {
 const archiveMailingList = () =>
   installation.admin.patch(`/api/v1/admin/${exampleIds.MailingList}/archive?entity=MAILING_LIST&archive=true`)
 const takePartInScep = () => enableScep(installation)
+const takePartInCmp = () => enableCmp(installation)
+const haveCmpSigner = () => useCmpSigner(installation)
 
 const makeRaCertificate = () => giveRaCertificate(installation)
 const withRaCertificate =
@@ -158,6 +161,10 @@ const before: Readonly<Record<string, () => Promise<unknown>>> = {
   approveCertRequest: awaitApproval,
   declineCertRequest: awaitApproval,
   authorizeWithEEidAndPassword: makeChallenge,
+  calculateMac: takePartInCmp,
+  verifyMac: takePartInCmp,
+  getCmpConfigurationByPolicyId: haveCmpSigner,
+  signData: haveCmpSigner,
   deleteArchivedEntities: archiveMailingList,
   deleteEndEntityPassword: makePassword,
   decryptData: takePartInScep,

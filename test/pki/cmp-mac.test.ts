@@ -6,9 +6,9 @@ import { CmpError } from '../../pki/cmp/cmp-error.ts'
 import { computeMac, isSlow, macOf } from '../../pki/cmp/mac.ts'
 import { findDigest, findHmac, readMacParameters } from '../../pki/cmp/mac-parameters.ts'
 import { parseProtectedPart } from '../../pki/cmp/protected-part.ts'
-import { integer, octetString, oid, sequence } from '../../pki/asn1/der.ts'
+import { integer, octetString, oid, sequence, tlv } from '../../pki/asn1/der.ts'
 import { macNames, pbm, pbmac1, protectedPart, type MacChoice } from '../support/cmp.ts'
-import { longestStretch, unitNow } from '../support/stretches.ts'
+import { stretches } from '../support/stretches.ts'
 
 const parametersIn = (protectionAlg: Buffer) =>
   readMacParameters(parseProtectedPart(protectedPart({ protectionAlg })).protectionAlg)
@@ -42,7 +42,7 @@ describe('PBMAC1', () => {
     ])
     const key = run('kdf', '-keylen', String(keyLength), ...derived, 'PBKDF2')
     const options = ['-digest', mac.replace('-', ''), '-macopt', `hexkey:${key}`]
-    return run('mac', ...options, '-in', '/dev/stdin', 'HMAC')
+    return run('mac', ...options, 'HMAC')
   }
 
   test.each(names.flatMap(owf => names.map(mac => [owf, mac] as const)))('with %s and HMAC-%s', (owf, mac) => {
@@ -70,7 +70,9 @@ describe('many rounds', () => {
     ['PBMAC1', pbmac1],
   ])('a million of %s keep the event loop free', async (_, write) => {
     const parameters = parametersIn(write({ iterationCount: 1_000_000 }))
-    expect(await longestStretch(() => macOf(parameters, input), 100, unitNow())).toBeLessThan(100)
+    const longest = stretches()
+    await macOf(parameters, input)
+    expect(longest()).toBeLessThan(100)
   })
 })
 
@@ -92,7 +94,7 @@ test.each<[string, Buffer]>([
   ['an HMAC for the digest', named(sequence(salt, hmac, integer(500), hmac))],
   ['a digest with parameters', named(sequence(salt, sequence(oid('1.3.14.3.2.26'), integer(1)), integer(500), hmac))],
   ['no rounds', named(sequence(salt, digest, integer(0), hmac))],
-  ['fewer rounds than none', named(sequence(salt, digest, integer(Buffer.of(0xff)), hmac))],
+  ['fewer rounds than none', named(sequence(salt, digest, tlv(0x02, Buffer.of(0xff)), hmac))],
   ['rounds without number', named(sequence(salt, digest, integer(Buffer.alloc(20, 0x7f)), hmac))],
   ['more members', named(sequence(salt, digest, integer(500), hmac, hmac))],
   ['a key of 257 octets', derived(salt, integer(500), integer(257), hmac)],
