@@ -27,7 +27,7 @@ const signerPlaces: Readonly<Record<SignerKind, string>> = { SCEP: '', CMP: 'cmp
 
 /** The private key of a signer that was made for a policy; the hash is that of its SubjectPublicKeyInfo. */
 export const signerKeyUse = (
-  { policyId, kind, certificateId }: Pick<PolicySigner, 'policyId' | 'kind' | 'certificateId'>,
+  { policyId, kind, certificateId }: Pick<PolicySigner, 'policyId' | 'certificateId'> & { readonly kind: SignerKind },
   publicKeyHash: string,
 ): Use => ({ purpose: 'SIGNER', owner: `${signerPlaces[kind]}${policyId}/${certificateId}`, publicKeyHash })
 

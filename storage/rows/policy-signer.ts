@@ -15,10 +15,11 @@ const schema = defineEntity({
       .primary()
       .onCreate(() => crypto.randomUUID()),
     policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').deleteRule('cascade').index(),
+    /** Signers of before had none, and who runs beside a newer version names none. */
     kind: p
       .enum([...signerKinds])
-      .$type<SignerKind>()
-      .default('SCEP'),
+      .default('SCEP')
+      .$type<SignerKind>(),
     certificateId: () => p.oneToOne(Certificate).mapToPk().fieldName('certificate_id').owner().deleteRule('cascade'),
     /** Not named by the certificate itself, whose key can be downloaded. */
     privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').index(),
