@@ -2,13 +2,14 @@
 import type { KeyObject } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../domain/failure.ts'
-import { chooseSigners, type SignerChoice, type SignerState } from '../domain/signer-rules.ts'
+import { chooseCmpSigner, chooseSigners, type SignerChoice, type SignerState } from '../domain/signer-rules.ts'
 import { parseCertificate, type CertificateDescription } from '../pki/certificate/certificate.ts'
-import { findSignerRecords } from '../storage/policy-signers.ts'
+import { findSignerRecords, type SignerPlace } from '../storage/policy-signers.ts'
 import { Certificate } from '../storage/rows/certificate.ts'
-import type { Policy } from '../storage/rows/policy.ts'
+import { Policy } from '../storage/rows/policy.ts'
 import { PolicySigner } from '../storage/rows/policy-signer.ts'
 import { MasterKeyMissing, type Seal } from '../storage/seal.ts'
+import type { Settings } from '../storage/settings.ts'
 import { keyIn, openCaSigner, openCertificateKey, openSignerKey } from './signers.ts'
 
 /** A signer whose key is open in this process. */
@@ -17,15 +18,35 @@ export interface PolicySignerKey {
   readonly key: KeyObject
 }
 
-/** Chooses the signers of a policy by what the records say now; SCEP_NOT_ENABLED where it does not take part. */
-export const choosePolicySigners = async (em: EntityManager, policy: Policy, now: Date): Promise<SignerChoice> => {
-  const { scepConfiguration } = policy
-  if (!scepConfiguration?.enabled) throw new Failure('SCEP_NOT_ENABLED')
-  return chooseSigners(scepConfiguration, await findSignerRecords(em, policy, now), now)
-}
-
 const notAvailable = (message: string): never => {
   throw new Failure('SIGNER_NOT_AVAILABLE', message)
+}
+
+const cmpHome = async (em: EntityManager, settings: Settings): Promise<Policy> => {
+  const id = await settings.text('system.cmp-signer-policy-id')
+  const home = id === null ? null : await em.findOne(Policy, { id, archived: false })
+  return home ?? notAvailable('There is no policy that the signer could be made under.')
+}
+
+/** Where the signers of a kind are: those of SCEP under the policy itself, made ones of CMP under that of the system. */
+export const findSignerPlace = async (
+  em: EntityManager,
+  settings: Settings,
+  { policy, kind }: Pick<SignerPlace, 'policy' | 'kind'>,
+): Promise<SignerPlace> => {
+  const isOwn = kind === 'SCEP' || !policy.cmpConfiguration?.enabled || policy.cmpConfiguration.signerCertificateId
+  return { policy, kind, home: isOwn ? policy : await cmpHome(em, settings) }
+}
+
+/** Chooses the signers by what the records say now; SCEP_NOT_ENABLED, CMP_NOT_ENABLED where the policy does not take part. */
+export const choosePolicySigners = async (em: EntityManager, place: SignerPlace, now: Date): Promise<SignerChoice> => {
+  const { scepConfiguration: scep, cmpConfiguration: cmp } = place.policy
+  if (place.kind === 'CMP') {
+    if (!cmp?.enabled) throw new Failure('CMP_NOT_ENABLED')
+    return chooseCmpSigner(cmp, await findSignerRecords(em, place, now), now)
+  }
+  if (!scep?.enabled) throw new Failure('SCEP_NOT_ENABLED')
+  return chooseSigners(scep, await findSignerRecords(em, place, now), now)
 }
 
 const openPkcs8 = async (em: EntityManager, seal: Seal, row: Certificate): Promise<Buffer> => {
@@ -39,7 +60,6 @@ const open = async (em: EntityManager, seal: Seal, certificateId: string): Promi
   const pkcs8 = await openPkcs8(em, seal, row)
   const key = keyIn(pkcs8)
   pkcs8.fill(0)
-  if (key.asymmetricKeyType !== 'rsa') notAvailable('The signer of the policy has no RSA key.')
   return { certificate: parseCertificate(row.der), key }
 }
 

@@ -1,5 +1,13 @@
-// Which key signs and which keys decrypt for a policy's SCEP (contract 10.5), and when the service makes the next one.
-import type { ScepPolicyConfiguration } from './policy-rules.ts'
+// Which key signs for a policy's CMP and SCEP, and which keys decrypt (contract 10.5), and when the service makes the next one.
+import type { CmpSignatureAlgorithm } from './enums.ts'
+import type { KeySpec } from './key-rules.ts'
+import type { CmpPolicyConfiguration, ScepPolicyConfiguration } from './policy-rules.ts'
+
+/** What a signer is for: one of each kind may be made for a policy. */
+export const signerKinds = ['SCEP', 'CMP'] as const
+
+/** What a signer is for. */
+export type SignerKind = (typeof signerKinds)[number]
 
 const dayMs = 86_400_000
 
@@ -21,6 +29,10 @@ export interface SignerState {
   readonly validNotAfter: Date
   /** Archived, revoked or on hold. */
   readonly barred: boolean
+  /** Of its key. */
+  readonly algorithm: string
+  /** Of its key, where that has one. */
+  readonly curve: string | null
 }
 
 /** A CA that issues here. */
@@ -84,9 +96,15 @@ const stillDecrypts = ({ made, barred, retiredDate, validNotAfter }: SignerState
 const isRenewed = (one: SignerState, making: IssuingCa, now: Date): boolean =>
   one.validNotAfter.getTime() - renewalMs <= now.getTime() && one.validNotAfter < making.validNotAfter
 
-const chooseMade = ({ making, signers }: SignerRecords, now: Date): Pick<SignerChoice, 'signing' | 'due'> => {
+/** Whether the key of a certificate is of the kind that signs. */
+type Fits = (state: SignerState) => boolean
+
+/** A choice as far as nothing but the key that signs is concerned. */
+type Signing = Pick<SignerChoice, 'signing' | 'due'>
+
+const chooseMade = ({ making, signers }: SignerRecords, fits: Fits, now: Date): Signing => {
   const present = signers.find(({ made, retiredDate }) => made && retiredDate === null)
-  if (!present || !making || !isUsable(present, now) || present.issuerCaId !== making.id)
+  if (!present || !making || !isUsable(present, now) || present.issuerCaId !== making.id || !fits(present))
     return { signing: null, due: 'NOW' }
   return { signing: present, due: isRenewed(present, making, now) ? 'SOON' : null }
 }
@@ -97,17 +115,20 @@ const usableCas = (cas: readonly (IssuingCa | null)[], now: Date) =>
 const chooseCa = ({ issuing }: SignerRecords, now: Date): SignerChoice['signing'] =>
   usableCas([issuing], now)[0] ?? null
 
-const chooseNamed = ({ signers }: SignerRecords, id: string, now: Date): SignerChoice['signing'] =>
-  signers.find(one => one.certificateId === id && isUsable(one, now)) ?? null
+const chooseNamed = ({ signers }: SignerRecords, { id, fits }: { id: string; fits: Fits }, now: Date): Signing => ({
+  signing: signers.find(one => one.certificateId === id && isUsable(one, now) && fits(one)) ?? null,
+  due: null,
+})
+
+const hasRsaKey: Fits = ({ algorithm }) => algorithm === 'RSA'
 
 const chooseSigning = (
-  { signerMode, signerCertificateId }: ScepPolicyConfiguration,
+  { signerMode, signerCertificateId: id }: ScepPolicyConfiguration,
   records: SignerRecords,
   now: Date,
-): Pick<SignerChoice, 'signing' | 'due'> => {
+): Signing => {
   if (signerMode === 'CA') return { signing: chooseCa(records, now), due: null }
-  if (signerCertificateId) return { signing: chooseNamed(records, signerCertificateId, now), due: null }
-  return chooseMade(records, now)
+  return id ? chooseNamed(records, { id, fits: hasRsaKey }, now) : chooseMade(records, hasRsaKey, now)
 }
 
 /** Chooses the signers of a policy that takes part in SCEP. */
@@ -121,4 +142,48 @@ export const chooseSigners = (
   const cas = configuration.signerMode === 'CA' ? usableCas(records.formerCas, now) : []
   const { issuing, nextCaId } = records
   return { signing, due, former: [...cas, ...made], issuingCaId: issuing?.id ?? null, nextCaId }
+}
+
+const rsa: KeySpec = { cryptoAlgorithm: 'RSA', keySize: 3072 }
+const ec = (ecNamedCurve: 'SECP256R1' | 'SECP384R1' | 'SECP521R1'): KeySpec => ({ cryptoAlgorithm: 'EC', ecNamedCurve })
+const ed = (edDSANamedCurve: 'ED25519' | 'ED448'): KeySpec => ({ cryptoAlgorithm: 'EDDSA', edDSANamedCurve })
+
+const cmpKeys: Readonly<Record<CmpSignatureAlgorithm, KeySpec>> = {
+  SHA256_WITH_RSA: rsa,
+  SHA384_WITH_RSA: rsa,
+  SHA512_WITH_RSA: rsa,
+  SHA256_WITH_ECDSA: ec('SECP256R1'),
+  SHA384_WITH_ECDSA: ec('SECP384R1'),
+  SHA512_WITH_ECDSA: ec('SECP521R1'),
+  ED25519: ed('ED25519'),
+  ED448: ed('ED448'),
+}
+
+/** The key that is made for a signer: RSA-3072 for SCEP, for CMP what fits the algorithm of the policy. */
+export const signerKeyOf = (
+  kind: SignerKind,
+  cmp: Pick<CmpPolicyConfiguration, 'signatureAlgorithm'> | null,
+): KeySpec => (kind === 'CMP' && cmp ? cmpKeys[cmp.signatureAlgorithm] : rsa)
+
+/** Whether a key signs by an algorithm of CMP: any RSA size and any curve of ECDSA does, a curve of EdDSA only by itself. */
+export const signsByAlgorithm = (
+  { algorithm, curve }: Pick<SignerState, 'algorithm' | 'curve'>,
+  signatureAlgorithm: CmpSignatureAlgorithm,
+): boolean => {
+  const spec = cmpKeys[signatureAlgorithm]
+  return spec.cryptoAlgorithm === algorithm && (spec.cryptoAlgorithm !== 'EDDSA' || spec.edDSANamedCurve === curve)
+}
+
+/** Chooses the signer of a policy that takes part in CMP; one that was made has the very key that would be made now. */
+export const chooseCmpSigner = (
+  { signatureAlgorithm, signerCertificateId: id }: CmpPolicyConfiguration,
+  records: SignerRecords,
+  now: Date,
+): SignerChoice => {
+  const spec = cmpKeys[signatureAlgorithm]
+  const fits: Fits = state => signsByAlgorithm(state, signatureAlgorithm)
+  const isSame: Fits = state => fits(state) && (spec.cryptoAlgorithm !== 'EC' || spec.ecNamedCurve === state.curve)
+  const signing = id ? chooseNamed(records, { id, fits }, now) : chooseMade(records, isSame, now)
+  const { issuing, nextCaId } = records
+  return { ...signing, former: [], issuingCaId: issuing?.id ?? null, nextCaId }
 }

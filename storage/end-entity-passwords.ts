@@ -81,6 +81,28 @@ export const storePasswords = async (
 
 const whereIs = ({ endEntity, policy }: Pair) => ({ endEntityId: endEntity.id, policyId: policy.id })
 
+/** A password in the clear. */
+export interface OpenedPassword {
+  /** UTF-8; the caller wipes it. */
+  readonly password: Buffer
+  /** What judges the same password. */
+  readonly verifier: string
+  readonly locked: boolean
+}
+
+/** Opens the password of an end entity for a policy; null where there is none. */
+export const openPassword = async (
+  em: EntityManager,
+  seal: Seal,
+  { endEntityId, policyId, now }: { endEntityId: string; policyId: string; now: Date },
+): Promise<OpenedPassword | null> => {
+  const row = await em.findOne(EndEntityPassword, { endEntityId, policyId })
+  if (!row) return null
+  const { sealed, verifier, lockedUntil } = row
+  const password = seal.unseal(sealed, passwordUse(row))
+  return { password, verifier, locked: Boolean(lockedUntil && lockedUntil > now) }
+}
+
 /** The end entities among these that have a password for a policy. */
 export const withPassword = async (
   em: EntityManager,

@@ -1,5 +1,6 @@
 // What each sealed column is sealed for. Owners are made of the columns that lead to the secret: who changes one of them
 // cannot open it.
+import type { SignerKind } from '../domain/signer-rules.ts'
 import type { ApiClient } from './rows/api-client.ts'
 import type { Ca } from './rows/ca.ts'
 import type { CertificateProvider } from './rows/certificate-provider.ts'
@@ -22,11 +23,13 @@ export const caKeyUse = (
   publicKeyHash: string,
 ): Use => ({ purpose: 'CA', owner: `${certificateProviderId ?? 'no provider'}/${id}`, publicKeyHash })
 
+const signerPlaces: Readonly<Record<SignerKind, string>> = { SCEP: '', CMP: 'cmp/' }
+
 /** The private key of a signer that was made for a policy; the hash is that of its SubjectPublicKeyInfo. */
 export const signerKeyUse = (
-  { policyId, certificateId }: Pick<PolicySigner, 'policyId' | 'certificateId'>,
+  { policyId, kind, certificateId }: Pick<PolicySigner, 'policyId' | 'certificateId'> & { readonly kind: SignerKind },
   publicKeyHash: string,
-): Use => ({ purpose: 'SIGNER', owner: `${policyId}/${certificateId}`, publicKeyHash })
+): Use => ({ purpose: 'SIGNER', owner: `${signerPlaces[kind]}${policyId}/${certificateId}`, publicKeyHash })
 
 /** The private key of a signer of OCSP answers; the hash is that of its SubjectPublicKeyInfo. */
 export const ocspSignerKeyUse = ({ caId, id }: Pick<OcspSigner, 'caId' | 'id'>, publicKeyHash: string): Use => ({

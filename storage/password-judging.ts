@@ -37,7 +37,11 @@ export const acceptPassword = (em: EntityManager, attempt: Attempt, judged: Judg
       [now, endEntityId, policyId, judged.verifier ?? null, now],
     )
     if (rows.length === 0 || !judged.pair) return false
-    await recordMany(transaction, [passwordFact(judged.pair, 'PASSWORD_AUTHENTICATED', 'accepted')], { now })
+    await recordMany(
+      transaction,
+      [passwordFact(judged.pair, 'PASSWORD_AUTHENTICATED', `accepted${attempt.shownBy ?? ''}`)],
+      { now },
+    )
     return true
   })
 
@@ -82,8 +86,8 @@ export const refusePassword = (
   em.transactional(async transaction => {
     const { isChallenge, facts } = await refuseChallenge(transaction, attempt, pair)
     const locked = await count(transaction, attempt, { rule, isGuess: !isChallenge })
-    const { now } = attempt
-    if (locked !== null && pair) facts.push(passwordFact(pair, 'PASSWORD_REJECTED', 'refused'))
+    const { now, shownBy = '' } = attempt
+    if (locked !== null && pair) facts.push(passwordFact(pair, 'PASSWORD_REJECTED', `refused${shownBy}`))
     if (locked && pair) facts.push(passwordFact(pair, 'PASSWORD_LOCKED', `locked for ${rule.lockMinutes} minutes`))
     await recordEvenly(transaction, facts, now)
   })

@@ -1,9 +1,23 @@
 // What the records say about the signers of a policy (contract 10.5): read with every use of one, in one statement.
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { overlapMs, type IssuingCa, type SignerRecords, type SignerState } from '../domain/signer-rules.ts'
+import {
+  overlapMs,
+  type IssuingCa,
+  type SignerKind,
+  type SignerRecords,
+  type SignerState,
+} from '../domain/signer-rules.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import type { Policy } from './rows/policy.ts'
 import { PolicySigner } from './rows/policy-signer.ts'
+
+/** The signers of one kind of a policy. */
+export interface SignerPlace {
+  readonly policy: Policy
+  readonly kind: SignerKind
+  /** The policy that the certificates of made ones are of. */
+  readonly home: Policy
+}
 
 type Json = Readonly<Record<string, string | boolean | null>>
 
@@ -34,6 +48,8 @@ const stateOf = (json: Json): SignerState => ({
   validNotBefore: date(json['notBefore']),
   validNotAfter: date(json['notAfter']),
   barred: json['barred'] === true,
+  algorithm: String(json['algorithm']),
+  curve: json['curve'] as string | null,
 })
 
 const caJson = `json_build_object('id', ca.id, 'algorithm', ca.public_key_algorithm, 'notBefore', ca.valid_not_before,
@@ -49,25 +65,26 @@ const records = `select
      where ca.certificate_provider_id = ? and ca.succeeded_date > ?) as former,
    (select coalesce(json_agg(json_build_object('certificateId', c.id, 'made', s.id is not null,
         'retiredDate', s.retired_date, 'issuerCaId', c.issuer_ca_id, 'notBefore', c.valid_not_before,
-        'notAfter', c.valid_not_after, 'barred', c.archived or c.revocation_date is not null)
+        'notAfter', c.valid_not_after, 'barred', c.archived or c.revocation_date is not null,
+        'algorithm', c.cert_public_key_algorithm, 'curve', c.named_curve)
         order by s.retired_date desc nulls first), '[]')
-      from certificate c left join policy_signer s on s.certificate_id = c.id and s.policy_id = ?
+      from certificate c left join policy_signer s on s.certificate_id = c.id and s.policy_id = ? and s.kind = ?
      where c.id in (select certificate_id from policy_signer
-                     where policy_id = ? and (retired_date is null or retired_date > ?)
+                     where policy_id = ? and kind = ? and (retired_date is null or retired_date > ?)
                      union all select ?::uuid)) as signers`
 
 const nothing: Row = { issuing: null, making: null, next: null, former: [], signers: [] }
 
+const namedBy = ({ policy, kind }: SignerPlace): string | null =>
+  (kind === 'CMP' ? policy.cmpConfiguration : policy.scepConfiguration)?.signerCertificateId ?? null
+
 /** Reads what the choice of a policy's signer hangs on. */
-export const findSignerRecords = async (
-  em: EntityManager,
-  { id, certificateProviderId, scepConfiguration }: Policy,
-  now: Date,
-): Promise<SignerRecords> => {
+export const findSignerRecords = async (em: EntityManager, place: SignerPlace, now: Date): Promise<SignerRecords> => {
+  const { policy, kind, home } = place
   const since = new Date(now.getTime() - overlapMs)
-  const named = scepConfiguration?.signerCertificateId ?? null
-  const ofProvider = Array<string>(5).fill(certificateProviderId)
-  const [row = nothing] = await em.execute<Row[]>(records, [...ofProvider, since, id, id, since, named])
+  const ofProvider = Array<string>(5).fill(home.certificateProviderId)
+  const ofSigners = [policy.id, kind, policy.id, kind, since, namedBy(place)]
+  const [row = nothing] = await em.execute<Row[]>(records, [...ofProvider, since, ...ofSigners])
   return {
     issuing: caOf(row.issuing),
     making: caOf(row.making),
@@ -77,17 +94,21 @@ export const findSignerRecords = async (
   }
 }
 
-/** The end entity that the last made signer of a policy belongs to, unless it is archived. */
-export const findSignerOwner = async (em: EntityManager, policyId: string): Promise<EndEntity | null> => {
+/** The end entity that the last made signer belongs to, unless it is archived or of another realm. */
+export const findSignerOwner = async (
+  em: EntityManager,
+  { policy, kind, home }: SignerPlace,
+): Promise<EndEntity | null> => {
   const [row] = await em.execute<{ id: string }[]>(
     `select e.id from policy_signer s join certificate c on c.id = s.certificate_id join end_entity e on e.id = c.end_entity_id
-      where s.policy_id = ? and not e.archived order by s.created_date desc limit 1`,
-    [policyId],
+      where s.policy_id = ? and s.kind = ? and e.realm_id = ? and not e.archived
+      order by s.created_date desc limit 1`,
+    [policy.id, kind, home.realmId],
   )
   return row ? em.findOne(EndEntity, { id: row.id }) : null
 }
 
-/** Takes the present signer of a policy out of use; its key goes on decrypting for some time. */
-export const retireSigner = async (em: EntityManager, policyId: string, now: Date): Promise<void> => {
-  await em.nativeUpdate(PolicySigner, { policyId, retiredDate: null }, { retiredDate: now })
+/** Takes the present signer of a policy out of use; the key of SCEP goes on decrypting for some time. */
+export const retireSigner = async (em: EntityManager, { policy, kind }: SignerPlace, now: Date): Promise<void> => {
+  await em.nativeUpdate(PolicySigner, { policyId: policy.id, kind, retiredDate: null }, { retiredDate: now })
 }

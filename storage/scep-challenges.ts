@@ -58,6 +58,8 @@ export interface Attempt {
   readonly secret: string
   /** What a challenge is spent on; null: on nothing that could come again. */
   readonly transaction: string | null
+  /** What the password was shown by, where it was not sent itself: ` by …`. */
+  readonly shownBy?: string
   readonly now: Date
 }
 

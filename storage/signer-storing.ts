@@ -6,11 +6,10 @@ import { recordMany, type Fact } from './audit.ts'
 import { certificateColumns, type CertificateFacts } from './certificate-row.ts'
 import { insertRows } from './insert-rows.ts'
 import { signerKeyUse } from './key-uses.ts'
-import { retireSigner } from './policy-signers.ts'
+import { retireSigner, type SignerPlace } from './policy-signers.ts'
 import { Certificate } from './rows/certificate.ts'
 import { CertRequest } from './rows/cert-request.ts'
 import type { EndEntity } from './rows/end-entity.ts'
-import type { Policy } from './rows/policy.ts'
 import { PolicySigner } from './rows/policy-signer.ts'
 import { PrivateKey } from './rows/private-key.ts'
 import { stampOf } from './rows/stamp.ts'
@@ -18,7 +17,7 @@ import type { Seal } from './seal.ts'
 
 /** A signer that is not stored yet. */
 export interface NewSigner {
-  readonly policy: Policy
+  readonly place: SignerPlace
   readonly owner: EndEntity
   readonly certificate: CertificateFacts
   readonly issuerCaId: string
@@ -35,54 +34,59 @@ interface Ids {
   readonly certificateId: string
 }
 
-const factsOf = ({ policy, owner, certificate }: NewSigner, { certRequestId, certificateId }: Ids): Fact[] => {
-  const place = { realmId: policy.realmId, certificateId }
-  const signer = certificate.subjectDn || certificate.serialNumber
+const factsOf = ({ place: { policy, kind, home }, ...signer }: NewSigner, ids: Ids): Fact[] => {
+  const { owner, certificate } = signer
+  const { certRequestId, certificateId } = ids
+  const there = { realmId: home.realmId, certificateId }
+  const name = certificate.subjectDn || certificate.serialNumber
   return [
     {
       type: 'CERT_REQUEST_CREATED',
       objectId: certRequestId,
-      ...place,
-      what: `Certificate request of ${owner.commonName ?? owner.id} for the SCEP signer of policy ${policy.name} created`,
+      ...there,
+      what: `Certificate request of ${owner.commonName ?? owner.id} for the ${kind} signer of policy ${policy.name} created`,
     },
     {
       type: 'CERTIFICATE_ISSUED',
       objectId: certificateId,
-      ...place,
-      what: `Certificate ${signer} issued for request ${certRequestId}`,
+      ...there,
+      what: `Certificate ${name} issued for request ${certRequestId}`,
     },
     {
       type: 'SIGNER_RENEWED',
       objectId: policy.id,
-      ...place,
-      what: `SCEP signer ${signer} (${certificate.serialNumber}) of policy ${policy.name} made`,
+      realmId: policy.realmId,
+      certificateId,
+      what: `${kind} signer ${name} (${certificate.serialNumber}) of policy ${policy.name} made`,
     },
   ]
 }
 
-const requestRow = ({ policy }: NewSigner) => ({
+const requestRow = ({ place: { home } }: NewSigner) => ({
   validFor: 'ONE_YEAR',
   keyPairMode: 'SERVER_GEN',
   certRequestStatus: 'ISSUED',
-  requiresManualApproval: policy.requiresManualApproval,
-  dualControl: policy.dualControl,
-  requesterMayApprove: policy.requesterMayApprove,
+  requiresManualApproval: home.requiresManualApproval,
+  dualControl: home.dualControl,
+  requesterMayApprove: home.requesterMayApprove,
   userResponses: [],
 })
 
-/** Stores a signer and makes it the present one of its policy. */
+/** Stores a signer and makes it the present one of its kind. */
 export const storeSigner = async (
   em: EntityManager,
   signer: NewSigner,
   { seal, now }: { readonly seal: Seal; readonly now: Date },
 ): Promise<void> => {
-  const { policy, owner, certificate, issuerCaId, hash, keySpec, pkcs8 } = signer
+  const { place, owner, certificate, issuerCaId, hash, keySpec, pkcs8 } = signer
+  const { home, kind } = place
   const ids = { certRequestId: crypto.randomUUID(), certificateId: crypto.randomUUID() }
   const { certRequestId, certificateId } = ids
-  const parents = { ...stampOf(em, now), realmId: policy.realmId, policyId: policy.id, endEntityId: owner.id }
+  const parents = { ...stampOf(em, now), realmId: home.realmId, policyId: home.id, endEntityId: owner.id }
   const privateKeyId = crypto.randomUUID()
-  const use = signerKeyUse({ policyId: policy.id, certificateId }, hash)
-  await retireSigner(em, policy.id, now)
+  const made = { policyId: place.policy.id, kind, certificateId }
+  const use = signerKeyUse(made, hash)
+  await retireSigner(em, place, now)
   await insertRows(em, PrivateKey, [{ id: privateKeyId, sealed: seal.seal(pkcs8, use), createdDate: now }])
   await insertRows(em, CertRequest, [
     { id: certRequestId, ...parents, ...requestRow(signer), keyGenParamsDto: keySpec, certificateId },
@@ -98,7 +102,7 @@ export const storeSigner = async (
       keyPairMode: 'SERVER_GEN',
     },
   ])
-  const present = { id: crypto.randomUUID(), policyId: policy.id, certificateId, privateKeyId, createdDate: now }
+  const present = { id: crypto.randomUUID(), ...made, privateKeyId, createdDate: now }
   await insertRows(em, PolicySigner, [present])
   await recordMany(em, factsOf(signer, ids), { now })
 }

@@ -1,5 +1,6 @@
 // Workflow ids are business ids; this is the one place that makes them and reads them back.
 import type { EntitiesEnum } from '../domain/enums.ts'
+import type { SignerKind } from '../domain/signer-rules.ts'
 
 /** The run that waits for the decision on a request. */
 export const certRequestWorkflowId = (certRequestId: string): string => `cert-request/${certRequestId}`
@@ -22,8 +23,9 @@ export const crlWorkflowId = (caId: string): string => `crl/${caId}`
 /** The run that makes the next OCSP signer of a CA: at most one at a time. */
 export const ocspSignerWorkflowId = (caId: string): string => `ocsp-signer/${caId}`
 
-/** The run that makes the next SCEP signer of a policy: at most one at a time. */
-export const signerWorkflowId = (policyId: string): string => `signer/${policyId}`
+/** The run that makes the next signer of a policy: at most one of each kind at a time. */
+export const signerWorkflowId = (policyId: string, kind: SignerKind = 'SCEP'): string =>
+  kind === 'SCEP' ? `signer/${policyId}` : `cmp-signer/${policyId}`
 
 /** The run that deletes archived resources of a kind, by an id of the call's own. */
 export const purgeWorkflowId = (kind: EntitiesEnum, id: string): string => `purge/${kind}/${id}`

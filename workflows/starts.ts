@@ -1,6 +1,7 @@
 // How each workflow is started, said once: the API starts runs with it, and the reconciler those that a crash left behind.
 import type { SearchAttributePair, Workflow, WorkflowResultType } from '@temporalio/common'
 import type { RequestState } from '../domain/lifecycle.ts'
+import type { SignerKind } from '../domain/signer-rules.ts'
 import type { certRequest } from './cert-request.ts'
 import {
   certRequestWorkflowId,
@@ -182,12 +183,12 @@ export const crlRun = (caId: string): Start<typeof issueCrl> => ({
   attributes: attributesOf({ kind: 'CRL' }),
 })
 
-/** The run that makes the next SCEP signer of a policy; operators find it by its realm and policy. */
-export const signerRun = ({ id, realmId, name }: PolicyOfSigner): Start<typeof makeSigner> => ({
+/** The run that makes the next signer of a policy; operators find it by its realm and policy. */
+export const signerRun = ({ id, realmId, name }: PolicyOfSigner, kind: SignerKind): Start<typeof makeSigner> => ({
   workflow: 'makeSigner',
-  id: signerWorkflowId(id),
-  args: [id],
-  summary: `make the SCEP signer of policy ${shortName(name)}`,
+  id: signerWorkflowId(id, kind),
+  args: [id, kind],
+  summary: `make the ${kind} signer of policy ${shortName(name)}`,
   attributes: attributesOf({ kind: 'SIGNER', realmId, policyId: id }),
 })
 

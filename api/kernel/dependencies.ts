@@ -17,14 +17,18 @@ export interface Limits {
   readonly keyWork?: WorkBounds
   /** The hashing of passwords, which never waits behind the making of keys. */
   readonly passwordWork?: WorkBounds
+  /** The MACs of CMP that take long, beside those. */
+  readonly macWork?: WorkBounds
   /** How many proxies before us name the address of their client; with none nobody's word is taken for it. */
   readonly trustedProxies?: number
 }
 
-/** The line of a caller for the hashing of passwords. */
+/** The lines of a caller for the hashing of passwords. */
 export interface Hashing {
   /** Runs slow hashing when its turn comes; RATE_LIMITED when too many wait, so that its operation has a `cost`. */
   readonly hashInLine: <T>(work: () => Promise<T>) => Promise<T>
+  /** The same for MACs of so many rounds that they take seconds: nobody's password waits behind those. */
+  readonly macInLine: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 /** What the API works with; operations get a part of it. */

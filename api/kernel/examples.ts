@@ -86,6 +86,27 @@ export const exampleScepAttributes =
   'SIb3DQEHATAgBgpghkgBhvhFAQkFMRIEEAABAgMEBQYHCAkKCwwNDg8wIAYKYIZIAYb4RQEJBjESBBAQERITFBUWFxgZGhscHR4fMC8GCSqGSIb3' +
   'DQEJBDEiBCDjsMRCmPwcFJr79MiZb7kkJ65B5GSbk0yklZkbeFK4VQ=='
 
+/** A pkiconf of CMP, header and body, that is to be signed by ECDSA with SHA-256. */
+export const exampleSignedPart =
+  'MIGhMIGaAgECpBcwFTETMBEGA1UEAwwKQ01QIHNlcnZlcqQfMB0xGzAZBgNVBAMMEndlYi0wMS5leGFtcGxlLm9yZ6ARGA8yMDI2MTEyMzEwMDAwMFqh' +
+  'DDAKBggqhkjOPQQDAqQSBBAgISIjJCUmJygpKissLS4vpRIEEEBBQkNERUZHSElKS0xNTk+mEgQQYGFiY2RlZmdoaWprbG1ub7MCBQA='
+
+/** A pkiconf of CMP that a password protects: what its header says, and the MAC by the password of the tests. */
+export const exampleMac = {
+  password: 'K7f!mQ2x#Rt9v',
+  asked: {
+    dataBase64:
+      'MIHTMIHMAgECpBcwFTETMBEGA1UEAwwKQ01QIHNlcnZlcqQfMB0xGzAZBgNVBAMMEndlYi0wMS5leGFtcGxlLm9yZ6ARGA8yMDI2MTEyMzEwMDAwMFqh' +
+      'PjA8BgkqhkiG9n0HQg0wLwQQgIGCg4SFhoeIiYqLjI2OjzALBglghkgBZQMEAgECAgH0MAoGCCqGSIb3DQIJpBIEECAhIiMkJSYnKCkqKywtLi+lEgQQ' +
+      'QEFCQ0RFRkdISUpLTE1OT6YSBBBgYWJjZGVmZ2hpamtsbW5vswIFAA==',
+    salt: 'gIGCg4SFhoeIiYqLjI2Ojw==',
+    iterationCount: 500,
+    owfAlgorithm: 'SHA-256',
+    macAlgorithm: 'HMAC-SHA256',
+  },
+  macBase64: 'yGeUHBvAQDdJwffnHGN4rE7eLm0YKKErPV5BodLN1Is=',
+} as const
+
 /** A call as an operation's example tells it: path parameters, query parameters and body. */
 export interface Example {
   readonly params?: Readonly<Record<string, string>>

@@ -100,8 +100,8 @@ const attempt = async (operation: Operation, input: Input, deps: Running): Promi
   const { rows, caller } = await authorized(em, operation, input)
   checkState(operation, rows, input)
   const { temporal, clock, settings, seal, operations = {} } = deps
-  const { headers = {}, hashInLine = work => work() } = input
-  const surroundings = { em, temporal, clock, settings, seal, operations, headers, hashInLine }
+  const { headers = {}, hashInLine = work => work(), macInLine = work => work() } = input
+  const surroundings = { em, temporal, clock, settings, seal, operations, headers, hashInLine, macInLine }
   const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
   if (mayHaveWritten(operation, em)) await em.flush()
   return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)

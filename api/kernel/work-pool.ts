@@ -20,6 +20,9 @@ export const defaultBounds: WorkBounds = { atOnce: 2, waiting: 32 }
  */
 export const defaultPasswordBounds: WorkBounds = { atOnce: 1, waiting: 512 }
 
+/** The same for long MACs of CMP, each in a thread that it is made for: seconds of one core at the most. */
+export const defaultMacBounds: WorkBounds = { atOnce: 1, waiting: 16 }
+
 /** Runs the work of a caller when its turn comes; RATE_LIMITED when the line is full. */
 export type Pool = <T>(caller: string, work: () => Promise<T>) => Promise<T>
 

@@ -1,5 +1,6 @@
-// The signers that the service makes for policies (contract 10.5): a certificate of the policy, and its sealed key.
+// The signers that the service makes for policies (contract 10.5): a certificate, and its sealed key.
 import { defineEntity, p } from '@mikro-orm/postgresql'
+import { signerKinds, type SignerKind } from '../../domain/signer-rules.ts'
 import { Certificate } from './certificate.ts'
 import { creationDate, none } from './columns.ts'
 import { Policy } from './policy.ts'
@@ -14,6 +15,11 @@ const schema = defineEntity({
       .primary()
       .onCreate(() => crypto.randomUUID()),
     policyId: () => p.manyToOne(Policy).mapToPk().fieldName('policy_id').deleteRule('cascade').index(),
+    /** Signers of before had none, and who runs beside a newer version names none. */
+    kind: p
+      .enum([...signerKinds])
+      .default('SCEP')
+      .$type<SignerKind>(),
     certificateId: () => p.oneToOne(Certificate).mapToPk().fieldName('certificate_id').owner().deleteRule('cascade'),
     /** Not named by the certificate itself, whose key can be downloaded. */
     privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').index(),
@@ -24,11 +30,12 @@ const schema = defineEntity({
   uniques: [
     {
       name: 'policy_signer_present',
-      expression: 'create unique index policy_signer_present on policy_signer (policy_id) where retired_date is null',
+      expression:
+        'create unique index policy_signer_present on policy_signer (policy_id, kind) where retired_date is null',
     },
   ],
 })
 
-/** A SCEP signer that was made for a policy: one of them is the present one. */
+/** A signer that was made for a policy: one of each kind is the present one. */
 export class PolicySigner extends schema.class {}
 schema.setClass(PolicySigner)

@@ -15,6 +15,7 @@ import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { User } from '../../storage/rows/user.ts'
 import type { ApiCaller, GrantsByScope, Reply } from '../support/api.ts'
 import { matrix, type Need, type Row } from '../support/authorization-matrix.ts'
+import { enableCmp } from '../support/example-cmp.ts'
 import {
   givePassword,
   giveRaCertificate,
@@ -97,6 +98,7 @@ const prepare = async ({ state }: Row): Promise<void> => {
   const soon = { validNotAfter: new Date(Date.now() + 86_400_000) }
   if (state === 'HAS_RA_CERTIFICATE') await giveRaCertificate(installation)
   if (state === 'HAS_PASSWORD') await givePassword(installation)
+  if (state === 'USES_CMP') await enableCmp(installation)
   if (state === 'EXPIRES_SOON') await em.nativeUpdate(Certificate, exampleIds.Certificate, soon)
 }
 

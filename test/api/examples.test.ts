@@ -25,6 +25,7 @@ import {
   startExampleInstallation,
   type ExampleInstallation,
 } from '../support/example-installation.ts'
+import { enableCmp, useCmpSigner } from '../support/example-cmp.ts'
 import { enableScep } from '../support/example-signer.ts'
 import { rollOver } from '../support/rollover.ts'
 import { setSetting } from '../support/issuing.ts'
@@ -136,6 +137,8 @@ const makeChallenge = async (): Promise<void> => {
 const archiveMailingList = () =>
   installation.admin.patch(`/api/v1/admin/${exampleIds.MailingList}/archive?entity=MAILING_LIST&archive=true`)
 const takePartInScep = () => enableScep(installation)
+const takePartInCmp = () => enableCmp(installation)
+const haveCmpSigner = () => useCmpSigner(installation)
 
 const makeRaCertificate = () => giveRaCertificate(installation)
 const withRaCertificate =
@@ -171,6 +174,10 @@ const before: Readonly<Record<string, () => Promise<unknown>>> = {
   approveCertRequest: awaitApproval,
   declineCertRequest: awaitApproval,
   authorizeWithEEidAndPassword: makeChallenge,
+  calculateMac: takePartInCmp,
+  verifyMac: takePartInCmp,
+  getCmpConfigurationByPolicyId: haveCmpSigner,
+  signData: haveCmpSigner,
   deleteArchivedEntities: archiveMailingList,
   deleteEndEntityPassword: makePassword,
   decryptData: takePartInScep,

@@ -1,11 +1,16 @@
 // Who can write a column of the database, and nothing else, gets no key that is not his: every column that leads to a key.
 import { createPrivateKey, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { makePolicySigner } from '../../authority/making-signers.ts'
+import { signatureAlgorithms } from '../../pki/keys/algorithms.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import { PolicySigner } from '../../storage/rows/policy-signer.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
+import { makeCmpScene, protectedPart } from '../support/cmp.ts'
 import { issueFor, refusalOf, until, type Issued } from '../support/issuing.ts'
+import { gatewayOf } from '../support/scep.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
 let service: Service
@@ -120,5 +125,53 @@ describe('a provider', () => {
       await service.em().nativeUpdate(CertificateProvider, { id: thief.id }, { issuingCaId: id })
       expect(await thief.check()).toMatchObject({ result: false })
     }
+  })
+})
+
+describe('a signer that was made for a policy', () => {
+  const part = protectedPart({ protectionAlg: signatureAlgorithms.SHA256_WITH_RSA.identifier })
+  /** A policy with a signer that no process has opened yet. */
+  const unopened = async () => {
+    const cmp = await makeCmpScene(service, { signatureAlgorithm: 'SHA256_WITH_RSA' })
+    const wanted = { policyId: cmp.policyId, kind: 'CMP' } as const
+    await makePolicySigner(service.services.orm.em.fork(), service.services, wanted)
+    return cmp
+  }
+  const rewrite = (policyId: string, columns: Partial<PolicySigner>) =>
+    service.em().nativeUpdate(PolicySigner, { policyId }, columns)
+
+  test('in peace signs for it', async () => {
+    expect((await (await unopened()).sign(part)).status).toBe(200)
+  })
+
+  test('does not sign for another', async () => {
+    const [from, to] = [await unopened(), await makeCmpScene(service, { signatureAlgorithm: 'SHA256_WITH_RSA' })]
+    await rewrite(from.policyId, { policyId: to.policyId })
+    expect(refusalOf(await to.sign(part))).toEqual([500, 'INTERNAL_ERROR'])
+  })
+
+  test('does not serve another protocol', async () => {
+    const { policyId, owner } = await unopened()
+    await owner.patch(`/api/v1/policies/${policyId}`, { scepConfiguration: {} })
+    await rewrite(policyId, { kind: 'SCEP' })
+    const gateway = await gatewayOf(service, policyId)
+    const told = await gateway.get(`/api/v1/scep/policies/${policyId}/configuration`)
+    expect(refusalOf(told)).toEqual([500, 'INTERNAL_ERROR'])
+  })
+
+  test.each([
+    ['a CA', async () => (await issuingCa()).privateKeyId],
+    ['a certificate', async () => (await row(mine.id)).privateKeyId],
+    [
+      'another signer',
+      async () => {
+        const { policyId } = await unopened()
+        return (await service.em().findOneOrFail(PolicySigner, { policyId })).privateKeyId
+      },
+    ],
+  ])('does not get the key of %s', async (_, keyOf) => {
+    const cmp = await unopened()
+    await rewrite(cmp.policyId, { privateKeyId: (await keyOf()) ?? '' })
+    expect(refusalOf(await cmp.sign(part))).toEqual([500, 'INTERNAL_ERROR'])
   })
 })

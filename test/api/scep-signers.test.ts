@@ -104,7 +104,7 @@ test('runs that overtake each other make one signer, and leave no key behind', a
   const { policyId } = scene
   const keys = () => service.em().count(PrivateKey)
   const before = await keys()
-  const make = () => makePolicySigner(service.services.orm.em.fork(), service.services, policyId)
+  const make = () => makePolicySigner(service.services.orm.em.fork(), service.services, { policyId, kind: 'SCEP' })
   await Promise.all([make(), make(), make()])
   expect(await signers()).toHaveLength(1)
   expect((await keys()) - before).toBe(1)
@@ -231,7 +231,8 @@ test('a making that breaks off leaves nothing half done, and is made up for', as
   ]
   const before = await count()
   const services = { ...service.services, seal: broken }
-  await expect(makePolicySigner(service.services.orm.em.fork(), services, policyId)).rejects.toThrow('killed')
+  const wanted = { policyId, kind: 'SCEP' } as const
+  await expect(makePolicySigner(service.services.orm.em.fork(), services, wanted)).rejects.toThrow('killed')
   expect(await count()).toEqual(before)
   await signerPem()
   expect(await signers()).toHaveLength(1)

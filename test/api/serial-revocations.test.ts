@@ -9,6 +9,7 @@ import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { issueWorkflowId } from '../../workflows/ids.ts'
 import { tryOpenssl, Workbench } from '../pki/openssl.ts'
 import type { ApiCaller } from '../support/api.ts'
+import { makeForeignCertificate } from '../support/foreign-certificates.ts'
 import { factsOf, issueFor, refusalOf, statusesOf } from '../support/issuing.ts'
 import { crlWhere } from '../support/revoking.ts'
 import { adminOf, newProvider, rollOver } from '../support/rollover.ts'
@@ -82,7 +83,8 @@ const issueInVain = async () => {
     'create trigger out_of_order before insert on certificate for each row execute function out_of_order()',
   )
   const input = { runId, certRequestIds: [certRequestId] }
-  const issue = async () => (await around.run(service.activities.issueChunk as never, input)) as ItemOutcome[]
+  const { issueChunk } = service.activities
+  const issue = () => around.run<[typeof input], ItemOutcome[], typeof issueChunk>(issueChunk, input)
   await expect(issue()).rejects.toThrow('out of order')
   await em.execute('drop function out_of_order cascade')
   return { told, issue }
@@ -131,11 +133,9 @@ test('a serial number is revoked once, however it is written and however many as
 test('what the records have, or somebody else signs, is refused', async () => {
   const { serialNumber } = await issueFor(scene)
   expect(refusalOf(await revoke(serialNumber))).toEqual([409, 'INVALID_STATE'])
-  const em = service.em()
-  const foreign = await em.findOneOrFail(Ca, { id: caId })
-  const copy = { ...foreign, id: randomUUID(), fingerprint: randomBytes(32).toString('hex'), privateKeyId: null }
-  const { id } = em.create(Ca, { ...copy, certificateProviderId: null } as never)
-  await em.flush()
+  const { pem } = await makeForeignCertificate(bench, { subject: `/CN=Elsewhere ${randomUUID()}`, isCa: true })
+  const { importedCas } = (await admin.post('/api/v1/cas/import', { pemCertificates: pem })).body
+  const { id } = importedCas[0]
   expect(refusalOf(await revoke(newSerial(), {}, id))).toEqual([422, 'NOT_SUPPORTED_BY_PROVIDER'])
   expect(refusalOf(await revoke(newSerial(), {}, randomUUID()))).toEqual([404, 'CA_NOT_FOUND'])
 })

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { operations } from '../../api/app.ts'
 import { createLog } from '../../api/log.ts'
 import { startExampleInstallation, type ExampleInstallation } from '../support/example-installation.ts'
+import { useCmpSigner } from '../support/example-cmp.ts'
 import { enableScep } from '../support/example-signer.ts'
 import { asReference, longestStretch, stretches, unitNow } from '../support/stretches.ts'
 import { callsTo, largest } from '../support/watchdog.ts'
@@ -65,6 +66,7 @@ beforeAll(async () => {
   })
   token = await installation.service.issuer.token({ claims: { sub: installation.admin.subject } })
   await enableScep(installation)
+  await useCmpSigner(installation)
   clientToken = await installation.service.issuer.clientToken(installation.client.clientId)
   caller = new Worker(new URL('../support/watchdog-caller.ts', import.meta.url))
   unit = unitNow()

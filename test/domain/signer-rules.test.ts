@@ -27,6 +27,8 @@ const made = (members: Partial<SignerState> = {}): SignerState => ({
   validNotBefore: day(-100),
   validNotAfter: day(265),
   barred: false,
+  algorithm: 'RSA',
+  curve: null,
   ...members,
 })
 const retired = (days: number, members: Partial<SignerState> = {}): SignerState =>

@@ -171,6 +171,9 @@ test('a policy has one signer, whose key is its own, whenever workers die', asyn
     },
     { what: 'event of a signer', expected: policyIds, seen: events.map(({ objectId }) => objectId ?? '') },
     ...tallies,
-    ...(await ran(client, policyIds.map(signerWorkflowId))),
+    ...(await ran(
+      client,
+      policyIds.map(policyId => signerWorkflowId(policyId)),
+    )),
   ])
 }, 540_000)

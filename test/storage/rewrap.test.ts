@@ -17,6 +17,7 @@ import {
 } from '../../storage/key-uses.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { Ca } from '../../storage/rows/ca.ts'
+import { signerKinds } from '../../domain/signer-rules.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { EndEntityPassword } from '../../storage/rows/end-entity-password.ts'
@@ -188,15 +189,15 @@ test('a certificate that names the key of another, or is that of a CA, is refuse
   expect(await Promise.all(keys.map(sealedOf))).toEqual(sealed)
 })
 
-test('the key of a signer that was made for a policy is wrapped for it', async () => {
+test.each(signerKinds)('the key of a %s signer that was made for a policy is wrapped for it', async kind => {
   const [certificateId, keyId] = [randomUUID(), randomUUID()]
   const { policy } = await makeLeafRow(certificateId, await keyRow(asBefore(leaf)))
   await orm.em.fork().nativeUpdate(Certificate, { id: certificateId }, { privateKeyId: null })
-  const use = signerKeyUse({ policyId: policy.id, certificateId }, publicKeyHash(leaf.certificate.publicKeySpki))
+  const use = signerKeyUse({ policyId: policy.id, kind, certificateId }, publicKeyHash(leaf.certificate.publicKeySpki))
   const em = orm.em.fork()
   em.create(PrivateKey, { id: keyId, sealed: before.seal(leaf.keys.privateKeyPkcs8, use) })
   await em.flush()
-  em.create(PolicySigner, { policyId: policy.id, certificateId, privateKeyId: keyId })
+  em.create(PolicySigner, { policyId: policy.id, kind, certificateId, privateKeyId: keyId })
   await em.flush()
   expect(await rewrapKeys(orm.em, both)).toEqual({ wrapped: 1, refused: [] })
   expect(after.unseal(await sealedOf(keyId), use)).toEqual(leaf.keys.privateKeyPkcs8)

@@ -33,7 +33,7 @@ export interface Row {
   readonly query?: Readonly<Record<string, string>>
   readonly issued?: 'FINGERPRINT' | 'ISSUER_AND_SERIAL' | 'BYTES'
   /** What must be the case before. */
-  readonly state?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON' | 'HAS_PASSWORD' | 'HAS_RA_CERTIFICATE'
+  readonly state?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON' | 'HAS_PASSWORD' | 'HAS_RA_CERTIFICATE' | 'USES_CMP'
   /** The request is that of the example certificate. */
   readonly ofCertificate?: true
   /** What is answered to who holds nothing in the realm: as if there were none (contract 1.6). */
@@ -360,12 +360,18 @@ const issued: readonly Row[] = [
   needing(realm('FULL_READ'))('getCertificateStatisticsForRealm'),
 ]
 
+const usesCmp = { state: 'USES_CMP' } as const
+
 const signing: readonly Row[] = [
   // The envelope of the example is for another signer.
   needing(policy('SIGN'))('decryptData', { status: 422 }),
   needing(policy('SIGN'))('signDataScep'),
   needing(policy('SIGN'))('getScepConfiguration'),
   needing(policy('SIGN'))('signDataWithCA', { onlyFor: 'API_CLIENT' }),
+  needing(policy('SIGN'))('calculateMac', usesCmp),
+  needing(policy('SIGN'))('verifyMac', usesCmp),
+  needing(policy('SIGN'))('signData', usesCmp),
+  needing(readPolicy)('getCmpConfigurationByPolicyId', usesCmp),
 ]
 
 /** Every call of contract 7.4 that is tried; those of operations that are not mounted wait for them. */

@@ -3,9 +3,19 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { isLong } from '../../api/kernel/body-limit.ts'
-import { exampleCaPem, exampleCertificatePem, exampleIds, examplePkcs10, exampleOf } from '../../api/kernel/examples.ts'
+import {
+  exampleCaPem,
+  exampleCertificatePem,
+  exampleIds,
+  examplePkcs10,
+  exampleOf,
+  exampleSignedPart,
+} from '../../api/kernel/examples.ts'
 import type { Operation } from '../../api/kernel/operation.ts'
 import { wireOf } from '../../api/kernel/schema.ts'
+import { context, octetString, sequence } from '../../pki/asn1/der.ts'
+import { readDer } from '../../pki/asn1/der-reader.ts'
+import { pbm, protectedPart, statedIn } from './cmp.ts'
 
 /** What differs from the example of an operation: members of its body (or the body, where that is a list), parameters. */
 export interface Largest {
@@ -42,6 +52,14 @@ const certificates: Largest = { body: { pemCertificates: exampleCertificatePem.r
 const table = ['commonName;email', ...times(10_000, index => `watched-${index};a${index}@example.org`)].join('\n')
 /** 64 KiB, as Base64. */
 const octets = Buffer.alloc(65_536, 0x30).toString('base64')
+/** The header of a part, with a body of nearly a megabyte. */
+const longPart = (part: string): string => {
+  const [header] = readDer(Buffer.from(part, 'base64')).children
+  const body = context(0, sequence(octetString(Buffer.alloc(1_048_000, 0x30))))
+  return sequence(header?.raw ?? Buffer.alloc(0), body).toString('base64')
+}
+const rounds = protectedPart({ protectionAlg: pbm({ iterationCount: 1_000_000 }) }).toString('base64')
+const cmpMac: Largest = { body: { ...statedIn(Buffer.from(longPart(rounds), 'base64')) } }
 const term: Largest = { body: { simpleSearchTerm: text } }
 const page: Largest = { query: { size: '1000', sort: 'id,desc' } }
 
@@ -63,7 +81,7 @@ const small =
   getEndEntityByRealmIdAndExternalId getEndEntityPermissionsValues getEndEntityPropertiesValues getEntitiesEnumValues
   getEntityStrategyEnumValues getGlobalPermissionsValues getKeyPairModeValues getMscaTemplatesByCertificateProviderId
   getEndEntityPasswordByEndEntityIdAndPolicyId getOrder getPolicy getPolicyPermissionsValues getRealm getRealmPermissionsValues getRevocationReasonValues
-  getRsaKeySizeValues getScepConfiguration getTemplateSignersByCertificateProviderId getUserPermissions getValidForValues orderCertificate
+  getCmpConfigurationByPolicyId getRsaKeySizeValues getScepConfiguration getTemplateSignersByCertificateProviderId getUserPermissions getValidForValues orderCertificate
   resetEndEntityPassword retrieveCertificateP12 setEndEntityAlias updateGlobalPermissions updateRealm`.split(/\s+/)
 
 /** The largest input by operation. */
@@ -96,6 +114,9 @@ export const largest: Readonly<Record<string, Largest>> = {
   checkEndEntityWithRules: { body: { endEntity: names } },
   createCertRequest: { body: { pkcs10ReqBase64: octets } },
   createCertificateProvider: { body: { configuration: JSON.stringify({ templates }) } },
+  calculateMac: cmpMac,
+  verifyMac: cmpMac,
+  signData: { body: { dataBase64: longPart(exampleSignedPart) } },
   createConfiguration: { body: { settingsKey: 'custom.long', value: 'x'.repeat(4000) } },
   createMultipleCertRequest: { body: { endEntityIds: [exampleIds.EndEntity, ...ids(9999)] } },
   createMultipleCertificates: { body: [...ids(999), exampleIds.CertRequest] },

@@ -13,7 +13,7 @@ import { readPage, sortableBy } from '../paging.ts'
 import { perform, type Running } from '../perform.ts'
 import { parametersIn } from '../query.ts'
 import { rateLimits } from '../rate-limit.ts'
-import { defaultPasswordBounds, workPool } from '../work-pool.ts'
+import { defaultMacBounds, defaultPasswordBounds, workPool } from '../work-pool.ts'
 import { readBody } from './body.ts'
 import type { State } from './state.ts'
 
@@ -59,6 +59,7 @@ export const limitsOf = ({ limits = {} }: Dependencies) => ({
   consume: rateLimits(limits.rates),
   keyWork: workPool(limits.keyWork),
   passwordWork: workPool(limits.passwordWork ?? defaultPasswordBounds),
+  macWork: workPool(limits.macWork ?? defaultMacBounds),
 })
 
 /** What handlers run with. */
@@ -70,7 +71,7 @@ export interface Handling extends Running {
 export const handlerOf = (operationId: string, operation: Operation, deps: Handling): Middleware<State> => {
   const shape = shapeReader(operation)
   const { cost } = operation
-  const { consume, keyWork, passwordWork } = deps.limiting
+  const { consume, keyWork, passwordWork, macWork } = deps.limiting
   return async ctx => {
     ctx.state.operationId = operationId
     ctx.state.operation = operation
@@ -84,6 +85,7 @@ export const handlerOf = (operationId: string, operation: Operation, deps: Handl
       principal,
       headers,
       hashInLine: <T>(work: () => Promise<T>) => passwordWork(caller, work),
+      macInLine: <T>(work: () => Promise<T>) => macWork(caller, work),
     }
     const run = () => perform(operation, input, deps)
     const value = await (cost === 'KEYS' ? keyWork(caller, run) : run())

@@ -1,25 +1,13 @@
 // Whether an end entity is who it says (contract 12): asked by gateways for their devices.
-import { setTimeout } from 'node:timers/promises'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
-import { acceptPassword, findVerifier, refusePassword } from '../../../storage/password-judging.ts'
+import { acceptPassword, findVerifier } from '../../../storage/password-judging.ts'
 import { passChallenge } from '../../../storage/scep-challenges.ts'
-import type { Settings } from '../../../storage/settings.ts'
 import { fitsVerifier } from '../../../storage/verifier.ts'
 import { exampleChallengeSecret, exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import { EndEntityAuthenticationRequestDto, EndEntityAuthenticationResponseDto } from './dtos.ts'
-
-/**
- * Every refusal hashes once and asks the database the same; which rows are there and change differs, and takes less than
- * this: nobody can tell by the time what was wrong.
- */
-const refusalMs = 50
-
-const ruleIn = async (settings: Settings) => ({
-  maxFailures: await settings.integer('password.max-failures'),
-  lockMinutes: await settings.integer('password.lock-minutes'),
-})
+import { refuseSlowly } from './refusing.ts'
 
 export const authorizeWithEEidAndPassword = operation('POST /end-entity-passwords/authenticate', {
   summary: 'Authenticate an end entity by its password, or by a one-time SCEP challenge',
@@ -43,7 +31,7 @@ export const authorizeWithEEidAndPassword = operation('POST /end-entity-password
     const verifier = await findVerifier(em, attempt)
     const fits = await hashInLine(() => fitsVerifier(secret, verifier))
     if (await acceptPassword(em, attempt, { pair, verifier: fits ? verifier : undefined })) return authenticated
-    await Promise.all([refusePassword(em, { attempt, pair, rule: await ruleIn(settings) }), setTimeout(refusalMs)])
+    await refuseSlowly(em, settings, { attempt, pair })
     return { authenticated: false, endEntityId: null, policyId: null }
   },
 })

@@ -56,7 +56,8 @@ const rule = dto('EndEntityRuleDto', {
 })
 const rules = listOf(rule)
 
-const cmp = dto('CmpPolicyConfigurationDto', {
+/** How a policy takes part in CMP. */
+export const CmpPolicyConfigurationDto = dto('CmpPolicyConfigurationDto', {
   enabled: yes,
   signatureAlgorithm: withDefault(enumOf(CmpSignatureAlgorithm, 'CmpSignatureAlgorithm'), 'SHA256_WITH_ECDSA'),
   signerCertificateId: nullable(Uuid),
@@ -93,7 +94,7 @@ export const CreatePolicyRequestDto = dto('CreatePolicyRequestDto', {
   wildcardAllowed: no,
   enforceActiveCertUniqueness: no,
   renewalWindowDays: maybe(WindowDays),
-  cmpConfiguration: maybe(cmp),
+  cmpConfiguration: maybe(CmpPolicyConfigurationDto),
   scepConfiguration: maybe(scep),
 })
 
@@ -117,7 +118,7 @@ export const UpdatePolicyRequestDto = dto('UpdatePolicyRequestDto', {
   wildcardAllowed: flag,
   enforceActiveCertUniqueness: flag,
   renewalWindowDays: clearable(WindowDays),
-  cmpConfiguration: clearable(cmp),
+  cmpConfiguration: clearable(CmpPolicyConfigurationDto),
   scepConfiguration: clearable(scep),
   version: Version,
 })
@@ -146,7 +147,7 @@ export const GetPolicyResponseDto = dto('GetPolicyResponseDto', {
   wildcardAllowed: z.boolean(),
   enforceActiveCertUniqueness: z.boolean(),
   renewalWindowDays: nullable(z.int()),
-  cmpConfiguration: nullable(cmp),
+  cmpConfiguration: nullable(CmpPolicyConfigurationDto),
   scepConfiguration: nullable(scep),
   archiveInfo: ArchiveInfo,
   metadata: Metadata,

@@ -1,20 +1,14 @@
 // The certificates that a policy names as its CMP and SCEP signers (contract 6.6, 10.5).
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { CryptoAlgorithm } from '../../../domain/enums.ts'
 import { Failure } from '../../../domain/failure.ts'
 import type { CmpPolicyConfiguration, ScepPolicyConfiguration } from '../../../domain/policy-rules.ts'
+import { signsByAlgorithm } from '../../../domain/signer-rules.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import type { Caller } from '../../kernel/caller.ts'
 
 interface Configurations {
   readonly cmpConfiguration?: CmpPolicyConfiguration | null | undefined
   readonly scepConfiguration?: ScepPolicyConfiguration | null | undefined
-}
-
-const cmpAlgorithm = ({ cmpConfiguration }: Configurations): CryptoAlgorithm => {
-  const algorithm = cmpConfiguration?.signatureAlgorithm
-  if (algorithm?.endsWith('RSA')) return 'RSA'
-  return algorithm?.startsWith('ED') ? 'EDDSA' : 'EC'
 }
 
 const signersOf = ({
@@ -25,16 +19,29 @@ const signersOf = ({
   scep: scep?.signerCertificateId,
 })
 
-const mustFit = (certificate: Certificate, algorithm: CryptoAlgorithm): void => {
-  if (certificate.archived) throw new Failure('ENTITY_ARCHIVED')
-  if (!certificate.hasPrivateKey || certificate.certPublicKeyAlgorithm !== algorithm)
-    throw new Failure('INVALID_POLICY_CONFIGURATION', `The signer needs a private ${algorithm} key of the service.`)
+const refuse = (message: string): never => {
+  throw new Failure('INVALID_POLICY_CONFIGURATION', message)
+}
+
+const mustHaveKey = ({ archived, hasPrivateKey }: Certificate): void => {
+  if (archived) throw new Failure('ENTITY_ARCHIVED')
+  if (!hasPrivateKey) refuse('The signer needs a private key of the service.')
+}
+
+/** Who checks a signature of CMP wants digitalSignature, where usages are named at all (RFC 9483 3.2). */
+const mustSign = ({ certPublicKeyAlgorithm, namedCurve, keyUsages }: Certificate, given: Configurations): void => {
+  const { signatureAlgorithm } = given.cmpConfiguration ?? {}
+  const key = { algorithm: certPublicKeyAlgorithm, curve: namedCurve ?? null }
+  if (!signatureAlgorithm || !signsByAlgorithm(key, signatureAlgorithm))
+    refuse(`The key of the CMP signer does not sign with ${signatureAlgorithm}.`)
+  if (keyUsages.length > 0 && !keyUsages.includes('digitalSignature')) refuse('A CMP signer needs digitalSignature.')
 }
 
 /** Devices encrypt to a SCEP signer as well (RFC 8894 2.1.2). */
-const mustDecrypt = ({ keyUsages }: Certificate): void => {
+const mustDecrypt = ({ certPublicKeyAlgorithm, keyUsages }: Certificate): void => {
+  if (certPublicKeyAlgorithm !== 'RSA') refuse('A SCEP signer needs an RSA key.')
   if (!keyUsages.includes('digitalSignature') || !keyUsages.includes('keyEncipherment'))
-    throw new Failure('INVALID_POLICY_CONFIGURATION', 'A SCEP signer needs digitalSignature and keyEncipherment.')
+    refuse('A SCEP signer needs digitalSignature and keyEncipherment.')
 }
 
 /** Who names a signer puts its key to use, as whoever downloads it could. */
@@ -59,7 +66,8 @@ export const mustBeSigners = async (
     const certificate = await em.findOne(Certificate, { id })
     if (!certificate) throw new Failure('CERTIFICATE_NOT_FOUND')
     if (named[member] !== id) await caller.must('DOWNLOAD_KEY', certificate.place)
-    mustFit(certificate, member === 'cmp' ? cmpAlgorithm(given) : 'RSA')
+    mustHaveKey(certificate)
     if (member === 'scep') mustDecrypt(certificate)
+    else mustSign(certificate, given)
   }
 }

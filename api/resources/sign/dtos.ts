@@ -17,11 +17,14 @@ export const signature = {
   caChainPem: z.string(),
 }
 
+/** What is to be signed, as Base64. */
+export const SignedData = Base64Within(longestDataText).refine(data => data.length <= longestData, {
+  error: 'must have at most 1 MiB',
+})
+
 export const SignDataRequestDto = dto('SignDataRequestDto', {
   policyId: Uuid,
-  dataBase64: Base64Within(longestDataText).refine(data => data.length <= longestData, {
-    error: 'must have at most 1 MiB',
-  }),
+  dataBase64: SignedData,
   digestAlgorithm: maybe(z.enum(['SHA-256', 'SHA-384', 'SHA-512'])),
 })
 

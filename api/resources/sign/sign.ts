@@ -26,7 +26,7 @@ const caOf = async (
 ): Promise<PolicySignerKey & { readonly caId: string }> => {
   const provider = await em.findOneOrFail(CertificateProvider, { id: policy.certificateProviderId })
   if (provider.certificateProviderType !== 'LOCAL') throw new Failure('NOT_SUPPORTED_BY_PROVIDER')
-  const { issuing } = await findSignerRecords(em, policy, now)
+  const { issuing } = await findSignerRecords(em, { policy, kind: 'SCEP', home: policy }, now)
   if (!issuing || !isIssuing(issuing, now))
     throw new Failure('SIGNER_NOT_AVAILABLE', 'The policy has no CA that may sign now.')
   return { ...(await openPolicyCa(em, seal, issuing.id)), caId: issuing.id }

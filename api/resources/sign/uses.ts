@@ -56,6 +56,16 @@ const tell = (em: EntityManager, { type, policy, data, verb, now }: Use, not = '
   return recordMany(em, [{ type, objectId: policy.id, realmId: policy.realmId, what }], { now })
 }
 
+/** Looks at the data before anything is done with it, and records what is refused by that. */
+export const refusalRecorded = async <T>(em: EntityManager, use: Use, look: () => T): Promise<T> => {
+  try {
+    return look()
+  } catch (error) {
+    if (error instanceof Failure && refusals.has(error.code)) await tell(em, use, 'not ')
+    throw error
+  }
+}
+
 /** Does it and records it; what is refused by the look of the data is recorded as well, as what was not done. */
 export const recorded = async <T>(em: EntityManager, use: Use, work: () => Promise<T>): Promise<T> => {
   try {
