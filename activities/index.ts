@@ -3,6 +3,7 @@
 import {
   apiClientWorkflowId,
   certRequestWorkflowId,
+  crlFetchWorkflowId,
   crlWorkflowId,
   importWorkflowId,
   mailCheckWorkflowId,
@@ -22,6 +23,7 @@ import { importActivities, importChecks } from './directory/import.ts'
 import { directoryCommits } from './directory/records.ts'
 import { userActivities, userCommits, userLetters, userRepairs } from './directory/user-activities.ts'
 import { expiryActivities } from './expiry.ts'
+import { fetchedCrls } from './fetched-crls.ts'
 import { issueActivities } from './issue/activities.ts'
 import { mailActivities, mailChecks, mailRecords } from './mail/activities.ts'
 import { noticeActivities } from './notices.ts'
@@ -67,7 +69,7 @@ export const activityGroups = (services: Services) => ({
   /** Deleting what is archived. */
   purging: purgeActivities(services),
   /** Questions to the outside. */
-  probes: { ...providerChecks(services), ...mailChecks(services), ...ocspChecks(services) },
+  probes: { ...providerChecks(services), ...mailChecks(services), ...ocspChecks(services), ...fetchedCrls(services) },
   /** Sending mails. */
   mailing: mailActivities(services),
   /** Writing to the identity provider. */
@@ -119,6 +121,7 @@ const runs: RunsOf<ReturnType<typeof allActivities>> = {
   sendMails: ({ groupId }) => mailWorkflowId(groupId),
   sendTestMail: ({ userId }) => mailCheckWorkflowId(userId),
   askOcspResponder: ({ certificateId }) => ocspWorkflowId(certificateId),
+  fetchCrl: ({ certificateId }) => crlFetchWorkflowId(certificateId),
   beginRevocation: ({ revocationId }) => revocationId,
   revokePart: ({ revocationId }) => revocationId,
   closeRevocation: ({ revocationId }) => revocationId,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { linksBelow } from '../authority/links.ts'
 import { Failure } from '../domain/failure.ts'
-import { responderUrls } from '../domain/ocsp-rules.ts'
+import { askedUrls } from '../domain/asked-urls.ts'
 import { type CertificateDescription, parseCertificate } from '../pki/certificate/certificate.ts'
 import { OcspError } from '../pki/ocsp/ocsp-error.ts'
 import { encodeOcspRequest } from '../pki/ocsp/request.ts'
@@ -13,7 +13,7 @@ import { Ca } from '../storage/rows/ca.ts'
 import { Certificate } from '../storage/rows/certificate.ts'
 import type { OcspAnswerFacts, OcspCheck } from '../workflows/ocsp.ts'
 import { mayBeAsked } from './outside/addresses.ts'
-import { OutsideError, type OutsideFault, postOutside } from './outside/post.ts'
+import { OutsideError, type OutsideFault, postOutside } from './outside/ask.ts'
 import type { Services } from './services.ts'
 
 /** So long all responders of a certificate together may take (contract 10.3). */
@@ -38,14 +38,14 @@ const loadQuestion = async (em: EntityManager, services: Services, certificateId
     disableIdentityMap: true,
   })
   const issuer = await em.findOne(Ca, { id: certificate?.issuerCaId ?? null, archived: false }, { fields: ['der'] })
-  const urls = responderUrls(certificate?.ocspUrls ?? [])
+  const urls = askedUrls(certificate?.ocspUrls ?? [])
   if (!certificate || !issuer || urls.length === 0) throw new Failure('NO_OCSP_RESPONDER')
   const { serialNumber, imported } = certificate
   return {
     serialNumber,
     issuer: parseCertificate(issuer.der),
     urls,
-    own: imported ? [] : responderUrls((await linksBelow(services, issuer.id)).ocsp),
+    own: imported ? [] : askedUrls((await linksBelow(services, issuer.id)).ocsp),
   }
 }
 

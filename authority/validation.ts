@@ -151,12 +151,12 @@ interface Judged {
   readonly cas: Cas
 }
 
-/** The certificates of a path that our CAs issued and the records do not know, each with the record of its CA. */
+/** The certificates of a path that known CAs issued and the records do not know, each with the record of its CA. */
 const unrecorded = ({ path }: PathVerdict, { known, cas }: Judged) =>
   path.flatMap((certificate, place) => {
     const issuer = path[place + 1]
     const ca = cas.get(issuer?.fingerprint ?? '')
-    const isUnknown = issuer && ca?.own && known.standingOf(certificate, issuer).status === 'UNKNOWN'
+    const isUnknown = issuer && ca && known.standingOf(certificate, issuer).status === 'UNKNOWN'
     return isUnknown ? [{ caId: ca.id, certificate }] : []
   })
 

@@ -1,5 +1,5 @@
 // Records that have served: the mails of past events, the tokens of past verifications, SCEP challenges, the names of deleted
-// clients, purges, and the revocations of deleted certificates.
+// clients, purges, fetched lists, and the revocations of deleted certificates.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { leastThisUpdate } from './crls.ts'
 
@@ -17,6 +17,7 @@ const statements = [
        (${leastThisUpdate('k.issuer_ca_id', 'k.crl_partition')}), 'infinity') limit ?)`,
   'delete from purge where id = any(array(select id from purge where closed_date < ? limit ?))',
   'delete from scep_challenge where hash = any(array(select hash from scep_challenge where expires_date < ? limit ?))',
+  'delete from fetched_crl where (ca_id, url) in (select ca_id, url from fetched_crl where fetched_date < ? limit ?)',
 ] as const
 
 /** Removes so many old records of each kind at most, and answers whether there may be more. */

@@ -16,6 +16,7 @@ import { DeletedClient } from './rows/deleted-client.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import { EndEntityPassword } from './rows/end-entity-password.ts'
 import { ExpiryNotice } from './rows/expiry-notice.ts'
+import { FetchedCrl } from './rows/fetched-crl.ts'
 import { ImportStep } from './rows/import-step.ts'
 import { KeptRevocation } from './rows/kept-revocation.ts'
 import { Mail, MailGroup } from './rows/mail.ts'
@@ -49,6 +50,7 @@ const entities = [
   EndEntity,
   EndEntityPassword,
   ExpiryNotice,
+  FetchedCrl,
   ImportStep,
   KeptRevocation,
   Mail,

@@ -118,10 +118,15 @@ export const findKeptStandings = async (
   }))
 }
 
+/** Of our CAs the list of all, of others what was fetched last: a text search alone tells whether it is worth reading. */
 const listing = statement<{ der: Buffer }>(
   `select last.der from ca cross join lateral 
      (select der from crl where ca_id = ca.id and partition = 0 and not delta order by number desc limit 1) last
-    where ca.id = $1 and position(decode($2, 'hex') in last.der) > 0`,
+    where ca.id = $1 and position(decode($2, 'hex') in last.der) > 0
+   union all
+   select der from (select der from fetched_crl where ca_id = $1 order by fetched_date desc limit 3) fetched
+    where position(decode($2, 'hex') in der) > 0
+   limit 1`,
 )
 
 /** The latest list of all certificates of a CA when these octets (hex) are anywhere in it, such as a serial number; else nothing is read of it. */

@@ -46,6 +46,9 @@ export const mailCheckWorkflowId = (userId: string): string => `mail-check/${use
 /** The run that asks the OCSP responder of a certificate: those who ask at the same time share it. */
 export const ocspWorkflowId = (certificateId: string): string => `ocsp/${certificateId}`
 
+/** The run that fetches the revocation list of a certificate that was issued elsewhere: those who ask at once share it. */
+export const crlFetchWorkflowId = (certificateId: string): string => `crl-fetch/${certificateId}`
+
 /** The run that registers or changes a user: one at a time. */
 export const userWorkflowId = (userId: string): string => `user/${userId}`
 

@@ -1,6 +1,7 @@
 // Everything that the worker can run.
 export { createApiClient, deleteApiClient, resetApiClientSecret, updateApiClient } from './api-clients.ts'
 export { certRequest } from './cert-request.ts'
+export { fetchCrl } from './fetch-crl.ts'
 export { importClients, importUsers } from './import-principals.ts'
 export { issueCrl, renewCrls } from './issue-crl.ts'
 export { issueCertificates } from './issue-certificates.ts'

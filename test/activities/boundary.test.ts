@@ -102,6 +102,7 @@ const inputs = {
   purgePart: { purgeId: `purge/REALM/${id}` },
   issueCrl: { caId: id },
   makeOcspSigner: { caId: id },
+  fetchCrl: { certificateId: id },
   advanceRollover: { providerId: id },
   makeSigner: { policyId: id },
   makeDirectoryClient: { ...client, name: 'bot', sealedSecret: 'AAAA' },

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { mayBeAsked, parseNetworks } from '../../activities/outside/addresses.ts'
-import { postOutside } from '../../activities/outside/post.ts'
+import { postOutside } from '../../activities/outside/ask.ts'
 import { WorkerConfig } from '../../worker/config.ts'
 
 const none = parseNetworks('')

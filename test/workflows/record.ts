@@ -13,6 +13,7 @@ import { bundleWorkflows } from '../../worker/worker.ts'
 import {
   apiClientWorkflowId,
   certRequestWorkflowId,
+  crlFetchWorkflowId,
   crlWorkflowId,
   importWorkflowId,
   issueWorkflowId,
@@ -252,6 +253,7 @@ const openRig = (place: Place) =>
     startDueCrls: async () => ({ started: 0 }),
     makeSigner: async () => undefined,
     makeOcspSigner: async () => undefined,
+    fetchCrl: async () => ({ url: 'http://pki.example.org/ca.crl', problem: null }),
     advanceRollover: async () =>
       takeOvers-- > 0
         ? { nextCaId: randomUUID(), takeOverDate: new Date(Date.now() + 1500).toISOString() }
@@ -290,6 +292,7 @@ const recordAll = async (): Promise<void> => {
   await issue(rig)
   const id = randomUUID()
   await short(rig, 'prepareProvider', { workflowId: providerWorkflowId('prepare', id), args: [id] })
+  await short(rig, 'fetchCrl', { workflowId: crlFetchWorkflowId(id), args: [id] })
   await short(rig, 'rollOver', { workflowId: providerWorkflowId('rollover', id), args: [id] })
   await short(rig, 'checkProvider', { workflowId: providerWorkflowId('check', id), args: [id] })
   await short(rig, 'removeOldRecords', { workflowId: 'old-records', args: [] })

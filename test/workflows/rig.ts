@@ -57,6 +57,7 @@ const names = [
   'beginOrder',
   'beginRevocation',
   'checkProvider',
+  'fetchCrl',
   'closeOrder',
   'giveUpMails',
   'closeRevocation',

@@ -2,12 +2,10 @@
 import { ZipArchive } from 'archiver'
 import { buffer } from 'node:stream/consumers'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { Failure } from '../../../domain/failure.ts'
 import { baseName, fileName } from '../../../domain/file-name.ts'
 import { encodePem, encodePemChain } from '../../../pki/pem.ts'
 import type { Ca } from '../../../storage/rows/ca.ts'
 import type { Certificate } from '../../../storage/rows/certificate.ts'
-import { latestCrl } from '../../../storage/crls.ts'
 import { loadChains, loadIssuers } from '../../../storage/chain.ts'
 
 /** CertificatePemDto of the certificate alone. */
@@ -35,16 +33,6 @@ export const chainOf = async (em: EntityManager, certificate: Certificate, casFi
   fileName: fileName(certificate, 'pem'),
   pemCertificate: chainPem(certificate, await loadIssuers(em, certificate.issuerCaId), casFirst),
 })
-
-/** CrlDto of the complete list that a certificate names; NO_CRL_AVAILABLE where its CA is none of ours. */
-export const crlOf = async (em: EntityManager, certificate: Certificate) => {
-  const { imported, issuerCaId, issuerDn, crlPartition } = certificate
-  const name = { partition: crlPartition ?? 0, delta: false }
-  const crl = imported || !issuerCaId ? null : await latestCrl(em, issuerCaId, name)
-  if (!crl) throw new Failure('NO_CRL_AVAILABLE')
-  const { der, thisUpdate, nextUpdate } = crl
-  return { id: certificate.id, fileName: fileName(certificate, 'crl'), crl: der, issuerDn, thisUpdate, nextUpdate }
-}
 
 /** A name of its own for each certificate, also where case does not count: imports can share name and serial number. */
 const namesIn = (certificates: readonly Certificate[]): ReadonlyMap<Certificate, string> => {

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import { Failure } from '../../../domain/failure.ts'
-import { responderUrls } from '../../../domain/ocsp-rules.ts'
+import { askedUrls } from '../../../domain/asked-urls.ts'
 import { Ca } from '../../../storage/rows/ca.ts'
 import type { Certificate } from '../../../storage/rows/certificate.ts'
 import { checkOcspStatusRun } from '../../../workflows/ocsp-starts.ts'
@@ -16,8 +16,7 @@ const waitSeconds = 13
 export const ofOcspStatus = ['NO_OCSP_RESPONDER', 'CERTIFICATE_PROVIDER_ERROR'] as const
 
 const mustHaveResponder = async (em: EntityManager, { ocspUrls, issuerCaId }: Certificate): Promise<void> => {
-  if (responderUrls(ocspUrls).length === 0)
-    throw new Failure('NO_OCSP_RESPONDER', 'The certificate names no responder.')
+  if (askedUrls(ocspUrls).length === 0) throw new Failure('NO_OCSP_RESPONDER', 'The certificate names no responder.')
   const known = await em.count(Ca, { id: issuerCaId ?? null, archived: false })
   if (known === 0) throw new Failure('NO_OCSP_RESPONDER', 'The issuer of the certificate is no known CA.')
 }

@@ -5,7 +5,7 @@ import { queueRevocationMails } from '../../../storage/revocation-mails.ts'
 import { Certificate } from '../../../storage/rows/certificate.ts'
 import { actAs } from '../../../storage/rows/stamp.ts'
 import { crlRun, sendMailsRun } from '../../../workflows/starts.ts'
-import { crlOf } from './artifacts.ts'
+import { crlOf, ofCrl } from './crl.ts'
 import { Uuid } from '../../kernel/dto.ts'
 import { exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
@@ -94,8 +94,8 @@ export const downloadCrl = operation('GET /certificates/:id/crl', {
   needs: 'READ_CERTIFICATE',
   returns: [200, CrlDto],
   fails: [422],
-  refuses: ['NO_CRL_AVAILABLE'],
-  handle: ({ target, em }) => crlOf(em, target),
+  refuses: ofCrl,
+  handle: ({ target, em, temporal, clock }) => crlOf({ em, temporal, clock }, target),
 })
 
 export const getOcspStatus = operation('GET /certificates/:id/ocsp-status', {

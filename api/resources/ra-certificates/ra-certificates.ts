@@ -5,7 +5,8 @@ import { User } from '../../../storage/rows/user.ts'
 import { operation } from '../../kernel/operation.ts'
 import { Flag, optionally } from '../../kernel/query.ts'
 import { certificateAnswer } from '../certificates/answers.ts'
-import { chainOf, crlOf, pemOf } from '../certificates/artifacts.ts'
+import { chainOf, pemOf } from '../certificates/artifacts.ts'
+import { crlOf, ofCrl } from '../certificates/crl.ts'
 import { KeystoreFileDto } from '../certificates/dtos.ts'
 import { keystoreOf, recordDownload } from '../certificates/keystore.ts'
 import { ocspStatusOf, ofOcspStatus } from '../certificates/ocsp-status.ts'
@@ -67,8 +68,8 @@ export const downloadRaCertCrl = operation('GET /ra-certificates/users/:id/crl',
   on: User,
   needs: 'READ_USER',
   returns: [200, CrlDto],
-  refuses: [...unknown, 'NO_CRL_AVAILABLE'],
-  handle: async ({ target, em }) => crlOf(em, await raCertificateOf(em, target)),
+  refuses: [...unknown, ...ofCrl],
+  handle: async ({ target, em, temporal, clock }) => crlOf({ em, temporal, clock }, await raCertificateOf(em, target)),
 })
 
 export const getRaOcspStatus = operation('GET /ra-certificates/users/:id/ocsp-status', {

@@ -1,4 +1,4 @@
-// One POST to an address that somebody else has named: to addresses that may be asked alone, judged where the connection is
+// One request to an address that somebody else has named: to addresses that may be asked alone, judged where the connection is
 // made, so that a name which means another machine a moment later gains nothing; no redirect is followed, no proxy is used,
 // no login is sent, and time and octets are bounded.
 import type { LookupAddress, LookupOptions } from 'node:dns'
@@ -23,18 +23,24 @@ export class OutsideError extends Error {
   }
 }
 
-/** What is sent where, and what may come back. */
-export interface OutsidePost {
+/** What is asked for where, and what may come back. */
+export interface OutsideGet {
   /** http or https, without a login. */
   readonly url: string
-  readonly body: Buffer
-  readonly contentType: string
   /** The most octets of an answer. */
   readonly most: number
   readonly ms: number
   /** Whether an IP address may be asked. */
   readonly mayBeAsked: (address: string) => boolean
 }
+
+/** The same, and what is sent. */
+export interface OutsidePost extends OutsideGet {
+  readonly body: Buffer
+  readonly contentType: string
+}
+
+type Asked = OutsideGet & Partial<OutsidePost>
 
 const forbidden = () => new OutsideError('FORBIDDEN')
 
@@ -45,7 +51,7 @@ const forbidden = () => new OutsideError('FORBIDDEN')
 const oneAtATime = pLimit(1)
 
 /** The lookup of a connection, of which only addresses come that may be asked; one that nobody waits for is not begun. */
-const guarded = ({ mayBeAsked }: OutsidePost, signal: AbortSignal): LookupFunction => {
+const guarded = ({ mayBeAsked }: OutsideGet, signal: AbortSignal): LookupFunction => {
   const find = async (hostname: string, options: LookupOptions): Promise<LookupAddress[]> => {
     signal.throwIfAborted()
     const found = await resolve(hostname, { ...options, all: true })
@@ -81,29 +87,31 @@ const answered = (request: ClientRequest, most: number): Promise<Buffer> =>
     request.on('response', response => void read(response, most).then(settle, reject))
   })
 
-const optionsOf = (post: OutsidePost): RequestOptions => {
-  const signal = AbortSignal.timeout(post.ms)
+const sentBy = ({ body, contentType }: Asked) =>
+  body ? { 'Content-Type': contentType, 'Content-Length': body.length } : {}
+
+const optionsOf = (asked: Asked): RequestOptions => {
+  const signal = AbortSignal.timeout(asked.ms)
   return {
-    method: 'POST',
+    method: asked.body ? 'POST' : 'GET',
     // A connection of its own: none that was made under another judgement, and no proxy of the environment.
     agent: false,
-    lookup: guarded(post, signal),
-    headers: { 'Content-Type': post.contentType, 'Content-Length': post.body.length, Connection: 'close' },
+    lookup: guarded(asked, signal),
+    headers: { ...sentBy(asked), Connection: 'close' },
     maxHeaderSize: 8192,
     signal,
   }
 }
 
-/** The octets that an address answers with status 200; OutsideError. */
-export const postOutside = async (post: OutsidePost): Promise<Buffer> => {
-  const url = new URL(post.url)
+const ask = async (asked: Asked): Promise<Buffer> => {
+  const url = new URL(asked.url)
   // No name, no lookup.
   const literal = url.hostname.replace(/^\[|\]$/g, '')
-  if (isIP(literal) !== 0 && !post.mayBeAsked(literal)) throw forbidden()
-  const request = (url.protocol === 'https:' ? requestByHttps : requestByHttp)(url, optionsOf(post))
+  if (isIP(literal) !== 0 && !asked.mayBeAsked(literal)) throw forbidden()
+  const request = (url.protocol === 'https:' ? requestByHttps : requestByHttp)(url, optionsOf(asked))
   try {
-    const answer = answered(request, post.most)
-    request.end(post.body)
+    const answer = answered(request, asked.most)
+    request.end(asked.body)
     return await answer
   } catch (error) {
     throw error instanceof OutsideError ? error : new OutsideError('UNREACHABLE')
@@ -111,3 +119,9 @@ export const postOutside = async (post: OutsidePost): Promise<Buffer> => {
     request.destroy()
   }
 }
+
+/** The octets that an address answers a POST with, status 200; OutsideError. */
+export const postOutside = (post: OutsidePost): Promise<Buffer> => ask(post)
+
+/** The same of a GET. */
+export const getOutside = (get: OutsideGet): Promise<Buffer> => ask(get)

@@ -1,0 +1,195 @@
+// The revocation lists of certificates that were issued elsewhere, fetched from where they say (contract 10.3).
+import { randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { parseCertificatePem } from '../../pki/certificate/certificate.ts'
+import { Ca } from '../../storage/rows/ca.ts'
+import { FetchedCrl } from '../../storage/rows/fetched-crl.ts'
+import { indexLine } from '../pki/ocsp-parties.ts'
+import { Workbench } from '../pki/openssl.ts'
+import type { ApiCaller } from '../support/api.ts'
+import { makeForeignCertificate, type ForeignCertificate } from '../support/foreign-certificates.ts'
+import { makeForeignCrl } from '../support/foreign-crls.ts'
+import { importPem, prepareImports, type ImportSetup } from '../support/importing.ts'
+import { startResponder } from '../support/ocsp-responder.ts'
+import { adminOf } from '../support/rollover.ts'
+import { readCrl } from '../support/revoking.ts'
+import { startService, type Service } from '../support/service.ts'
+
+const bench = new Workbench()
+let service: Service
+let setup: ImportSetup
+let admin: ApiCaller
+let good: Buffer
+
+beforeAll(async () => {
+  service = await startService()
+  setup = await prepareImports(service, bench)
+  admin = await adminOf(service)
+  good = await makeForeignCrl(bench, { ca: setup.issuing })
+})
+afterAll(async () => {
+  await service.stop()
+  await bench.clear()
+})
+
+const stops: (() => Promise<void>)[] = []
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map(stop => stop()))
+})
+
+const serialOf = ({ pem }: ForeignCertificate): string => parseCertificatePem(pem).serialNumber
+
+/** A server of the loopback that hands out a list, for this test. */
+const point = async (answer: Buffer | ((response: ServerResponse) => unknown)) => {
+  const started = await startResponder((_, response) =>
+    Buffer.isBuffer(answer) ? response.end(answer) : answer(response),
+  )
+  stops.push(started.stop)
+  return started
+}
+const naming = (...urls: readonly string[]): Promise<ForeignCertificate> =>
+  setup.leaf({ extension: `crlDistributionPoints=${urls.map(url => `URI:${url}`).join(',')}` })
+
+const imported = async (leaf: ForeignCertificate): Promise<string> => {
+  const { body } = await importPem(setup.scene, [leaf, setup.issuing, setup.root].map(({ pem }) => pem).join(''))
+  return body.importedCertificates.find((one: { serialNumber: string }) => one.serialNumber === serialOf(leaf)).id
+}
+const read = (id: string) => setup.scene.owner.get(`/api/v1/certificates/${id}/crl`)
+const ask = async (leaf: ForeignCertificate) => read(await imported(leaf))
+const problem = (url: string, what: string) => ({
+  status: 422,
+  body: { apiError: 'CERTIFICATE_PROVIDER_ERROR', errorMessage: `The distribution point ${url} ${what}.` },
+})
+
+describe('a list', () => {
+  test('is fetched, told with its dates, and openssl finds the same entries in it', async () => {
+    const { url, requests } = await point(good)
+    const leaf = await naming(url)
+    const id = await imported(leaf)
+    const { status, body } = await read(id)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ id, issuerDn: 'CN=Foreign CA', fileName: expect.stringMatching(/\.crl$/) })
+    expect(Buffer.from(body.crl, 'base64')).toEqual(good)
+    expect(Date.parse(body.nextUpdate) - Date.parse(body.thisUpdate)).toBe(86_400_000)
+    expect((await readCrl(bench, good)).length).toBe(0)
+    expect(requests).toMatchObject([{ method: 'GET', url: '/ocsp' }])
+  })
+
+  test('is asked for once while it is fresh, however many ask', async () => {
+    const { url, requests } = await point(good)
+    const id = await imported(await naming(url))
+    const replies = await Promise.all([read(id), read(id), read(id)])
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect((await read(id)).status).toBe(200)
+    expect(requests).toHaveLength(1)
+  })
+
+  test('is taken from the next address where one has none', async () => {
+    const first = await point(response => response.writeHead(404).end())
+    const second = await point(good)
+    const { status } = await ask(await naming(first.url, second.url))
+    expect([status, first.requests.length, second.requests.length]).toEqual([200, 1, 1])
+  })
+
+  test('of today takes the place of the one of yesterday, which never comes back', async () => {
+    const old = await makeForeignCrl(bench, { ca: setup.issuing, dates: ['20260101000000Z', '20991231000000Z'] })
+    let answer = good
+    const { url } = await point(response => response.end(answer))
+    const id = await imported(await naming(url))
+    await read(id)
+    answer = old
+    await service.em().nativeUpdate(FetchedCrl, { url }, { fetchedDate: new Date(0) })
+    expect(Buffer.from((await read(id)).body.crl, 'base64')).toEqual(good)
+  })
+
+  test('that names a certificate as revoked makes it invalid', async () => {
+    const leaf = await naming('http://localhost:1/')
+    const index = indexLine(serialOf(leaf), '250102030405Z,keyCompromise')
+    const { url } = await point(await makeForeignCrl(bench, { ca: setup.issuing, index }))
+    await importPem(setup.scene, [setup.issuing, setup.root].map(({ pem }) => pem).join(''))
+    const { fingerprint } = parseCertificatePem(setup.root.pem)
+    await service.em().nativeUpdate(Ca, { fingerprint }, { trusted: true })
+    const validate = async () =>
+      (await admin.post('/api/v1/certificates/validate', { pemCertificate: leaf.pem })).body.result
+    expect(await validate()).toBe(true)
+    await ask(await naming(url))
+    expect(await validate()).toBe(false)
+  })
+})
+
+/** The same with the last bit of the signature changed. */
+const withBit = (der: Buffer): Buffer => Buffer.concat([der.subarray(0, -1), Buffer.of((der.at(-1) ?? 0) ^ 1)])
+
+describe('what is not believed', () => {
+  const lists: [string, string, () => Promise<Buffer>][] = [
+    ['no list', 'It is no revocation list', async () => randomBytes(100)],
+    ['the list of another CA', 'It is of another issuer', () => makeForeignCrl(bench, { ca: setup.root })],
+    ['a list with a wrong signature', 'Its signature is wrong', async () => withBit(good)],
+    [
+      'a list of another key',
+      'Its signature is wrong',
+      async () =>
+        makeForeignCrl(bench, { ca: await makeForeignCertificate(bench, { subject: '/CN=Foreign CA', isCa: true }) }),
+    ],
+    ['a list by SHA-1', 'It is signed by SHA-1', () => makeForeignCrl(bench, { ca: setup.issuing, digest: 'sha1' })],
+    [
+      'a list that has ended',
+      'It is out of date',
+      () => makeForeignCrl(bench, { ca: setup.issuing, dates: ['20250101000000Z', '20250102000000Z'] }),
+    ],
+    [
+      'a list of the future',
+      'It is of the future',
+      () => makeForeignCrl(bench, { ca: setup.issuing, dates: ['20900101000000Z', '20910102000000Z'] }),
+    ],
+  ]
+  test.each(lists)('%s', async (_, why, make) => {
+    const { url } = await point(await make())
+    expect(await ask(await naming(url))).toMatchObject(problem(url, `gave a list that is not believed: ${why}`))
+    expect(await service.em().count(FetchedCrl, { url })).toBe(0)
+  })
+
+  test('an answer that is too long, a redirect, and one that never comes', async () => {
+    const endless = await point(async response => {
+      for (let part = 0; part < 30 && !response.destroyed; part += 1)
+        await new Promise<void>(done => void response.write(Buffer.alloc(2 ** 20), () => done()))
+      response.end()
+    })
+    const redirect = await point(response => response.writeHead(302, { location: endless.url }).end())
+    const what = 'gave no revocation list'
+    expect(await ask(await naming(endless.url))).toMatchObject(problem(endless.url, what))
+    expect(await ask(await naming(redirect.url))).toMatchObject(problem(redirect.url, what))
+    const silent = await point(() => {})
+    const late = problem(silent.url, 'could not be reached, or did not answer in time')
+    expect(await ask(await naming(silent.url))).toMatchObject(late)
+  })
+})
+
+describe('what is not asked', () => {
+  const none = { status: 422, body: { apiError: 'NO_CRL_AVAILABLE' } }
+
+  test('where no address is named that can be asked', async () => {
+    expect(await ask(await setup.leaf())).toMatchObject(none)
+    expect(await ask(await naming('ldap://localhost/x'))).toMatchObject(none)
+  })
+
+  test('where the issuer is no known CA, or archived', async () => {
+    const { url, requests } = await point(good)
+    const id = await imported(await naming(url))
+    const { fingerprint } = parseCertificatePem(setup.issuing.pem)
+    const em = service.em()
+    await em.nativeUpdate(Ca, { fingerprint }, { archived: true })
+    try {
+      expect(await read(id)).toMatchObject(none)
+    } finally {
+      await em.nativeUpdate(Ca, { fingerprint }, { archived: false })
+    }
+    expect(requests).toHaveLength(0)
+  })
+
+  test('addresses of the own network, unless they are allowed', async () => {
+    const url = 'http://10.0.0.1/list.crl'
+    expect(await ask(await naming(url))).toMatchObject(problem(url, 'has an address that may not be asked'))
+  })
+})
