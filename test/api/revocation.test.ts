@@ -292,7 +292,7 @@ describe('the list of a CA', () => {
     ])
     const crl = await readCrl(bench, Buffer.from(body.crl, 'base64'))
     expect(crl.number).toBeGreaterThan(0)
-    await service.em().nativeUpdate(Certificate, { id: leaf.id }, { imported: true })
+    await service.em().nativeUpdate(Certificate, { id: leaf.id }, { imported: true, crlDistributionPoints: [] })
     expect(refusalOf(await scene.owner.get(`/api/v1/certificates/${leaf.id}/crl`))).toEqual([422, 'NO_CRL_AVAILABLE'])
   })
 })
