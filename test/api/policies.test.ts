@@ -52,6 +52,7 @@ describe('createNewPolicy', () => {
       allowedRsaKeySizes: [],
       allowedEcNamedCurves: [],
       allowedEdDSANamedCurves: [],
+      allowedMlDsaParameterSets: [],
     }
     const { body } = await user.post(path, given)
     expect(body.cryptoRestrictions).toEqual(restrictions)

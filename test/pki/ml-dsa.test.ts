@@ -122,13 +122,10 @@ describe.each(sets)('%s:', set => {
   test.each<[string, (octets: number) => Buffer]>([
     ['of zeros', length => Buffer.alloc(length)],
     ['of ones', length => Buffer.alloc(length, 0xff)],
-    ['with a short vector', length => Buffer.alloc(length, Buffer.from('00fc0fc0ff', 'hex'))],
-    [
-      'with a vector that is short in its first half',
-      length => Buffer.alloc(length).fill(0x5a, 32 + (length - 32) / 2),
-    ],
-  ])('a key %s is WEAK_KEY', async (_, make) => {
-    const key = Buffer.concat([Buffer.alloc(32, 9), make(octets).subarray(32)])
+    ['of zeros and ones in turn', length => Buffer.alloc(length, Buffer.from('ff03f03f00', 'hex'))],
+    ['of zeros in its first half', length => Buffer.alloc(length).fill(0x5a, length / 2)],
+  ])('a key with a vector %s is WEAK_KEY', async (_, make) => {
+    const key = Buffer.concat([Buffer.alloc(32, 9), make(octets - 32)])
     const spki = sequence(sequence(oid(algorithmOf(set).signature.oid)), bitString(key))
     await expect(checkKeyStrength(spki)).rejects.toMatchObject({ code: 'WEAK_KEY', message: /anybody can sign/ })
   })
