@@ -6,6 +6,7 @@ interface Found {
   readonly temporalCli?: string | null
   readonly testServer?: string | null
   readonly keycloak?: string | null
+  readonly bouncyCastle?: string | null
 }
 
 const found = (): Found => {
@@ -32,3 +33,6 @@ export const timeSkippingServer = (): string =>
 
 /** The folder of the Keycloak that set-up found. */
 export const keycloakHome = (): string => orAdvice(found().keycloak, 'Keycloak', 'keycloak')
+
+/** The jar of Bouncy Castle that set-up found. */
+export const bouncyCastle = (): string => orAdvice(found().bouncyCastle, 'Bouncy Castle', 'java')
