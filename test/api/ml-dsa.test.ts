@@ -9,10 +9,12 @@ import { parseCertificate } from '../../pki/certificate/certificate.ts'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { encodeOcspRequest } from '../../pki/ocsp/request.ts'
 import { verifyOcspResponse } from '../../pki/ocsp/verify.ts'
-import { createPkcs10 } from '../../pki/pkcs10.ts'
+import { checkPkcs10, createPkcs10 } from '../../pki/pkcs10.ts'
+import { Ca } from '../../storage/rows/ca.ts'
 import { OcspSigner } from '../../storage/rows/ocsp-signer.ts'
 import { blocksOf, issueFor, issueNew, refusalOf, setSetting } from '../support/issuing.ts'
 import { issuingCaOf, newLocalProvider } from '../support/local-providers.ts'
+import { newProvider, readProvider, rollOver } from '../support/rollover.ts'
 import { gatewayOf } from '../support/scep.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 
@@ -82,6 +84,21 @@ describe('a CA', () => {
     expect(algorithmOid).toBe(readSigned(der).algorithmOid)
   })
 
+  test('takes over from one with another kind of key, below the same root', async () => {
+    const admin = await service.user({ GLOBAL: ['ADMIN'] })
+    const provider = await newProvider(admin)
+    const { body } = await rollOver(admin, provider, { configuration: '{"keyAlgorithm":"ML_DSA"}' })
+    expect((await readProvider(admin, provider.id)).configuration).toMatchObject({ curve: 'ML_DSA_65' })
+    const own = await makeScene(service, { certificateProviderId: provider.id })
+    const { id } = await issueFor(own)
+    const chain = blocksOf(await pemOf(own, id, 'download-chain?casFirst=false')).map(pem => new X509Certificate(pem))
+    expect(chain.map(({ publicKey }) => publicKey.asymmetricKeyType)).toEqual(['ec', 'ml-dsa-65', 'ec'])
+    const pairs = chain.slice(1).map((issuer, at) => [chain[at], issuer] as const)
+    for (const [one, issuer] of pairs) expect(one?.verify(issuer.publicKey)).toBe(true)
+    const ca = await service.em().findOneOrFail(Ca, body.issuingCaId)
+    expect(ca.publicKeyAlgorithm).toBe('ML_DSA')
+  })
+
   test('signs data without a digest, and refuses one', async () => {
     const certificateProviderId = await newLocalProvider(service, { keyAlgorithm: 'ML_DSA' })
     await issuingCaOf(service, certificateProviderId)
@@ -146,6 +163,14 @@ describe('the key of an end entity', () => {
     expect(createPublicKey(key).export({ type: 'spki', format: 'der' }).equals(spki)).toBe(true)
     const { body: store } = await scene.owner.get(`/api/v1/certificates/${id}/pkcs12`)
     createSecureContext({ pfx: Buffer.from(store.keystore, 'base64'), passphrase: store.password })
+  })
+
+  test('and a request with it are made for a caller who keeps both', async () => {
+    const { body } = await scene.owner.post('/api/v1/pkcs10', { subject: { commonName: 'a' }, ...lattice('ML_DSA_87') })
+    const { publicKeySpki } = checkPkcs10(Buffer.from(body.pkcs10ReqBase64, 'base64'))
+    const key = createPublicKey(createPrivateKey(body.pemPrivateKey))
+    expect(key.export({ type: 'spki', format: 'der' }).equals(publicKeySpki)).toBe(true)
+    expect(key.asymmetricKeyType).toBe('ml-dsa-87')
   })
 
   test('comes in a PKCS#10 request or bare', async () => {

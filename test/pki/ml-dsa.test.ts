@@ -8,7 +8,7 @@ import { MlDsaParameterSet, valuesOf } from '../../domain/enums.ts'
 import { bitString, derNull, oid, sequence } from '../../pki/asn1/der.ts'
 import { readBitString, readDer, readSequence } from '../../pki/asn1/der-reader.ts'
 import { issueCertificate, issuerOf, parseCertificate } from '../../pki/certificate/certificate.ts'
-import { isSignedBy, readSigned, signDer } from '../../pki/certificate/signed.ts'
+import { isSignedBy, readSigned, signDer, signOctets } from '../../pki/certificate/signed.ts'
 import { builtInTemplates, keyUsagesFor } from '../../pki/certificate/templates.ts'
 import { encodeEntries, signCrl } from '../../pki/crl.ts'
 import { findKeyAlgorithm, type KeyAlgorithm } from '../../pki/keys/algorithms.ts'
@@ -18,6 +18,7 @@ import { describePublicKey } from '../../pki/keys/public-key.ts'
 import { checkPkcs10, createPkcs10, parsePkcs10 } from '../../pki/pkcs10.ts'
 import { createPkcs12 } from '../../pki/pkcs12.ts'
 import { encodePem, encodePemChain } from '../../pki/pem.ts'
+import { nextCaMessage } from '../../pki/scep/next-ca.ts'
 import { failureCode } from './failing.ts'
 import { getTemplate, importKey, leafInput } from './hierarchy.ts'
 import { answerOf, below, makeCa, makeSetting, validNow, verdictOf } from './ocsp-parties.ts'
@@ -205,6 +206,22 @@ describe('a signature', () => {
     const mixed = signedAs(contents?.raw as Buffer, algorithm?.raw as Buffer, readBitString(signature))
     expect(parsePkcs10(mixed).signatureValid).toBe(false)
   })
+})
+
+test('a CA tells the next one by SCEP, signed over the content itself', async () => {
+  const [ca, next] = [await makeCa(algorithmOf('ML_DSA_65').spec), await makeCa()]
+  const succession = { next: [next.certificate.der], ca: ca.certificate.der }
+  const signedOver: Buffer[] = []
+  const message = await nextCaMessage(succession, content => {
+    signedOver.push(content)
+    return signOctets(content, ca.key)
+  })
+  const [content = Buffer.alloc(0)] = signedOver
+  expect(message.includes(content)).toBe(true)
+  // SHA-512 stands beside it (RFC 9882); the signature is the last of the message.
+  expect(message.includes(oid('2.16.840.1.101.3.4.2.3'))).toBe(true)
+  const signature = message.subarray(-lengths.ML_DSA_65[1])
+  expect(verifyOctets(null, content, keyOf(ca.certificate.publicKeySpki), signature)).toBe(true)
 })
 
 test('a template for RSA alone takes no such key', () => {
