@@ -66,6 +66,7 @@ export const CryptoAlgorithm = {
   RSA: 'RSA',
   EC: 'ECDSA on a named curve',
   EDDSA: 'Edwards curve',
+  ML_DSA: 'Lattice signatures of FIPS 204',
 } as const satisfies Enumeration
 export type CryptoAlgorithm = keyof typeof CryptoAlgorithm
 
@@ -83,6 +84,14 @@ export type ECNamedCurve = keyof typeof ECNamedCurve
 
 export const EdDSANamedCurve = { ED25519: 'Ed25519', ED448: 'Ed448' } as const satisfies Enumeration
 export type EdDSANamedCurve = keyof typeof EdDSANamedCurve
+
+/** The parameter sets of FIPS 204; they take the place of a curve (contract 2, an extension). */
+export const MlDsaParameterSet = {
+  ML_DSA_44: 'ML-DSA-44',
+  ML_DSA_65: 'ML-DSA-65',
+  ML_DSA_87: 'ML-DSA-87',
+} as const satisfies Enumeration
+export type MlDsaParameterSet = keyof typeof MlDsaParameterSet
 
 export const CmpSignatureAlgorithm = {
   SHA256_WITH_RSA: 'SHA-256 with RSA',

@@ -1,5 +1,5 @@
 // Which keys a policy lets in (contract 5.4 step 5) and which it has made (6.1 KeyGenParamsDto).
-import type { CryptoAlgorithm, ECNamedCurve, EdDSANamedCurve, RsaKeySize } from './enums.ts'
+import type { CryptoAlgorithm, ECNamedCurve, EdDSANamedCurve, MlDsaParameterSet, RsaKeySize } from './enums.ts'
 import { Failure } from './failure.ts'
 import { everything, type Capabilities, type CryptoRestrictions, type KeyGenParams } from './policy-rules.ts'
 
@@ -8,8 +8,9 @@ export type KeySpec =
   | { readonly cryptoAlgorithm: 'RSA'; readonly keySize: RsaKeySize }
   | { readonly cryptoAlgorithm: 'EC'; readonly ecNamedCurve: ECNamedCurve }
   | { readonly cryptoAlgorithm: 'EDDSA'; readonly edDSANamedCurve: EdDSANamedCurve }
+  | { readonly cryptoAlgorithm: 'ML_DSA'; readonly mlDsaParameterSet: MlDsaParameterSet }
 
-/** What is known of a key, made here or brought: an RSA key has a size, another a curve. */
+/** What is known of a key, made here or brought: an RSA key has a size, another a curve or, in its place, a parameter set. */
 export interface KeyFacts {
   readonly cryptoAlgorithm: CryptoAlgorithm
   readonly keySize: number | null
@@ -25,6 +26,7 @@ const allowedKeys = (restrictions: CryptoRestrictions, able: Capabilities = ever
   rsaKeySizes: within(able.rsaKeySizes, restrictions.allowedRsaKeySizes),
   ecNamedCurves: within(able.ecNamedCurves, restrictions.allowedEcNamedCurves),
   edDSANamedCurves: within(able.edDSANamedCurves, restrictions.allowedEdDSANamedCurves),
+  mlDsaParameterSets: within(able.mlDsaParameterSets, restrictions.allowedMlDsaParameterSets),
 })
 
 const refuse = (message: string): never => {
@@ -33,7 +35,7 @@ const refuse = (message: string): never => {
 
 /** The key to make: an absent parameter is the first allowed value; CRYPTO_RESTRICTION_VIOLATION where none is. */
 export const keySpecOf = (
-  { cryptoAlgorithm, keySize, ecNamedCurve, edDSANamedCurve }: KeyGenParams,
+  { cryptoAlgorithm, keySize, ecNamedCurve, edDSANamedCurve, mlDsaParameterSet }: KeyGenParams,
   restrictions: CryptoRestrictions,
   able: Capabilities = everything,
 ): KeySpec => {
@@ -46,21 +48,39 @@ export const keySpecOf = (
       cryptoAlgorithm: 'EDDSA',
       edDSANamedCurve: edDSANamedCurve ?? allowed.edDSANamedCurves[0] ?? none(),
     }),
+    ML_DSA: () => ({
+      cryptoAlgorithm: 'ML_DSA',
+      mlDsaParameterSet: mlDsaParameterSet ?? allowed.mlDsaParameterSets[0] ?? none(),
+    }),
   } as const satisfies Record<CryptoAlgorithm, () => KeySpec>
   return specs[cryptoAlgorithm]()
 }
 
+/** What tells a key kind from the others: the RSA size in bits, the curve or the parameter set. */
+export const keyDetail = (spec: KeySpec): RsaKeySize | ECNamedCurve | EdDSANamedCurve | MlDsaParameterSet => {
+  if (spec.cryptoAlgorithm === 'RSA') return spec.keySize
+  if (spec.cryptoAlgorithm === 'EC') return spec.ecNamedCurve
+  return spec.cryptoAlgorithm === 'EDDSA' ? spec.edDSANamedCurve : spec.mlDsaParameterSet
+}
+
 /** The facts of a key that is to be made. */
-export const factsOf = (spec: KeySpec): KeyFacts => ({
-  cryptoAlgorithm: spec.cryptoAlgorithm,
-  keySize: spec.cryptoAlgorithm === 'RSA' ? spec.keySize : null,
-  namedCurve:
-    spec.cryptoAlgorithm === 'EC' ? spec.ecNamedCurve : spec.cryptoAlgorithm === 'EDDSA' ? spec.edDSANamedCurve : null,
-})
+export const factsOf = (spec: KeySpec): KeyFacts => {
+  const { cryptoAlgorithm } = spec
+  const detail = keyDetail(spec)
+  return typeof detail === 'number'
+    ? { cryptoAlgorithm, keySize: detail, namedCurve: null }
+    : { cryptoAlgorithm, keySize: null, namedCurve: detail }
+}
 
 /** The kind of key that facts describe; facts of a size or curve that is not ours describe none that a policy lets in. */
 export const specOf = ({ cryptoAlgorithm, keySize, namedCurve }: KeyFacts): KeySpec =>
-  ({ cryptoAlgorithm, keySize, ecNamedCurve: namedCurve, edDSANamedCurve: namedCurve }) as unknown as KeySpec
+  ({
+    cryptoAlgorithm,
+    keySize,
+    ecNamedCurve: namedCurve,
+    edDSANamedCurve: namedCurve,
+    mlDsaParameterSet: namedCurve,
+  }) as unknown as KeySpec
 
 /** Refuses a key that the restrictions or the provider do not let in: CRYPTO_RESTRICTION_VIOLATION. */
 export const checkCryptoRestrictions = (
@@ -74,6 +94,7 @@ export const checkCryptoRestrictions = (
     RSA: allowed.rsaKeySizes,
     EC: allowed.ecNamedCurves,
     EDDSA: allowed.edDSANamedCurves,
+    ML_DSA: allowed.mlDsaParameterSets,
   }
   const detail = cryptoAlgorithm === 'RSA' ? keySize : namedCurve
   if (!details[cryptoAlgorithm].includes(detail))

@@ -4,6 +4,7 @@ import {
   ECNamedCurve,
   EdDSANamedCurve,
   KeyPairMode,
+  MlDsaParameterSet,
   rsaKeySizes,
   ValidFor,
   valuesOf,
@@ -22,6 +23,7 @@ export interface KeyGenParams {
   keySize?: RsaKeySize | null | undefined
   ecNamedCurve?: ECNamedCurve | null | undefined
   edDSANamedCurve?: EdDSANamedCurve | null | undefined
+  mlDsaParameterSet?: MlDsaParameterSet | null | undefined
 }
 
 /** Which keys a policy allows; an absent or empty list allows all that the provider supports. */
@@ -30,6 +32,7 @@ export interface CryptoRestrictions {
   allowedRsaKeySizes?: RsaKeySize[] | null | undefined
   allowedEcNamedCurves?: ECNamedCurve[] | null | undefined
   allowedEdDSANamedCurves?: EdDSANamedCurve[] | null | undefined
+  allowedMlDsaParameterSets?: MlDsaParameterSet[] | null | undefined
 }
 
 /** A demand on one property of end entities (contract 5.5). */
@@ -64,6 +67,7 @@ export interface Capabilities {
   readonly rsaKeySizes: readonly RsaKeySize[]
   readonly ecNamedCurves: readonly ECNamedCurve[]
   readonly edDSANamedCurves: readonly EdDSANamedCurve[]
+  readonly mlDsaParameterSets: readonly MlDsaParameterSet[]
   readonly keyPairModes: readonly KeyPairMode[]
   readonly validForValues: readonly ValidFor[]
   readonly caAlgorithm?: CryptoAlgorithm | null
@@ -75,6 +79,7 @@ export const everything: Capabilities = {
   rsaKeySizes,
   ecNamedCurves: valuesOf(ECNamedCurve),
   edDSANamedCurves: valuesOf(EdDSANamedCurve),
+  mlDsaParameterSets: valuesOf(MlDsaParameterSet),
   keyPairModes: valuesOf(KeyPairMode),
   validForValues: valuesOf(ValidFor),
 }
@@ -85,7 +90,7 @@ export const withinTemplate = (
   { rsaOnly, maxValidFor }: { readonly rsaOnly: boolean; readonly maxValidFor: ValidFor | null },
 ): Capabilities => ({
   ...capabilities,
-  ...(rsaOnly && { cryptoAlgorithms: ['RSA'], ecNamedCurves: [], edDSANamedCurves: [] }),
+  ...(rsaOnly && { cryptoAlgorithms: ['RSA'], ecNamedCurves: [], edDSANamedCurves: [], mlDsaParameterSets: [] }),
   ...(maxValidFor && {
     validForValues: capabilities.validForValues.filter(validFor => !isLongerThan(validFor, maxValidFor)),
   }),
@@ -121,6 +126,7 @@ export const policyDefaults = (
     allowedRsaKeySizes: [...able.rsaKeySizes],
     allowedEcNamedCurves: [...able.ecNamedCurves],
     allowedEdDSANamedCurves: [...able.edDSANamedCurves],
+    allowedMlDsaParameterSets: [...able.mlDsaParameterSets],
   },
 })
 

@@ -7,6 +7,7 @@ interface Found {
   readonly testServer?: string | null
   readonly keycloak?: string | null
   readonly pkits?: string | null
+  readonly bouncyCastle?: string | null
 }
 
 const found = (): Found => {
@@ -36,3 +37,6 @@ export const keycloakHome = (): string => orAdvice(found().keycloak, 'Keycloak',
 
 /** The folder of the path validation suite of NIST that set-up found. */
 export const pkitsFolder = (): string => orAdvice(found().pkits, 'PKITS', 'pkits')
+
+/** The jar of Bouncy Castle that set-up found. */
+export const bouncyCastle = (): string => orAdvice(found().bouncyCastle, 'Bouncy Castle', 'java')

@@ -7,6 +7,7 @@ import {
   ECNamedCurve,
   EdDSANamedCurve,
   EndEntityProperty,
+  MlDsaParameterSet,
   SecurityIdentityType,
   rsaKeySizes,
 } from '../../domain/enums.ts'
@@ -37,6 +38,7 @@ export const KeyGenParamsDto = dto('KeyGenParamsDto', {
   keySize: nullable(Int(1)),
   ecNamedCurve: nullable(enumOf(ECNamedCurve, 'ECNamedCurve')),
   edDSANamedCurve: nullable(enumOf(EdDSANamedCurve, 'EdDSANamedCurve')),
+  mlDsaParameterSet: nullable(enumOf(MlDsaParameterSet, 'MlDsaParameterSet')),
 })
 
 /** A list that may be absent in a request and in a stored row, and is answered as an empty one (contract 1.3). */
@@ -49,6 +51,7 @@ export const CryptoRestrictionsDto = dto('CryptoRestrictionsDto', {
   allowedRsaKeySizes: orEmpty(setOf(z.literal(rsaKeySizes))),
   allowedEcNamedCurves: orEmpty(setOf(enumOf(ECNamedCurve, 'ECNamedCurve'))),
   allowedEdDSANamedCurves: orEmpty(setOf(enumOf(EdDSANamedCurve, 'EdDSANamedCurve'))),
+  allowedMlDsaParameterSets: orEmpty(setOf(enumOf(MlDsaParameterSet, 'MlDsaParameterSet'))),
 })
 
 /** A key/value pair of an end entity; how long they may be is a rule of `domain` (contract 5.2: 422, not 400). */

@@ -3,10 +3,12 @@ import { z } from 'zod'
 import {
   ECNamedCurve,
   EdDSANamedCurve,
+  MlDsaParameterSet,
   rsaKeySizes,
   ValidFor,
   valuesOf,
   type CryptoAlgorithm,
+  type Enumeration,
   type RsaKeySize,
 } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
@@ -22,7 +24,8 @@ export interface LocalConfiguration {
   readonly hierarchy: 'ROOT_AND_ISSUING' | 'SINGLE'
   readonly keyAlgorithm: CryptoAlgorithm
   readonly keySize: RsaKeySize
-  readonly curve: ECNamedCurve | EdDSANamedCurve
+  /** The parameter set of an ML-DSA key stands in its place. */
+  readonly curve: ECNamedCurve | EdDSANamedCurve | MlDsaParameterSet
   readonly rootSubjectDn: string
   readonly issuingSubjectDn: string
   readonly rootValidityYears: number
@@ -41,11 +44,17 @@ const escaped = (text: string): string => text.replace(/[\\,+"<>;=]/g, '\\$&').r
 
 const cut = (text: string, most: number): string => Array.from(text).slice(0, most).join('')
 
+// A CA lives long: the middle set, as strong as AES-192 (FIPS 204 4).
+const usualCurves = new Map<unknown, LocalConfiguration['curve']>([
+  ['EDDSA', 'ED25519'],
+  ['ML_DSA', 'ML_DSA_65'],
+])
+
 const defaults = (name: string, keyAlgorithm: unknown): LocalConfiguration => ({
   hierarchy: 'ROOT_AND_ISSUING',
   keyAlgorithm: 'EC',
   keySize: 2048,
-  curve: keyAlgorithm === 'EDDSA' ? 'ED25519' : 'SECP256R1',
+  curve: usualCurves.get(keyAlgorithm) ?? 'SECP256R1',
   rootSubjectDn: `CN=${escaped(cut(name, 56))} Root CA`,
   issuingSubjectDn: `CN=${escaped(cut(name, 53))} Issuing CA`,
   rootValidityYears: 20,
@@ -71,11 +80,18 @@ const wholeNumber =
     Number.isInteger(value) && Number(value) >= from && Number(value) <= to
 const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '' && value.length <= 1000
 
+/** The curves of each algorithm that has any, or what stands in their place. */
+const curves: Readonly<Partial<Record<CryptoAlgorithm, Enumeration>>> = {
+  EC: ECNamedCurve,
+  EDDSA: EdDSANamedCurve,
+  ML_DSA: MlDsaParameterSet,
+}
+
 const legal: Record<keyof LocalConfiguration, (value: unknown) => boolean> = {
   hierarchy: oneOf('ROOT_AND_ISSUING', 'SINGLE'),
-  keyAlgorithm: oneOf('RSA', 'EC', 'EDDSA'),
+  keyAlgorithm: oneOf('RSA', 'EC', 'EDDSA', 'ML_DSA'),
   keySize: oneOf(...rsaKeySizes),
-  curve: oneOf(...Object.keys(ECNamedCurve), ...Object.keys(EdDSANamedCurve)),
+  curve: oneOf(...Object.values(curves).flatMap(Object.keys)),
   rootSubjectDn: isText,
   issuingSubjectDn: isText,
   rootValidityYears: wholeNumber(1, 50),
@@ -100,9 +116,8 @@ export const completeLocal = (name: string, given: Members): LocalConfiguration 
   const whole = { ...defaults(name, given['keyAlgorithm']), ...given } as LocalConfiguration
   for (const [member, isLegal] of Object.entries(legal))
     if (!isLegal(whole[member as keyof LocalConfiguration])) refuse(`The member ${member} has no usable value.`, member)
-  if (whole.keyAlgorithm === 'EC' && !(whole.curve in ECNamedCurve)) refuse('The curve is none of EC.', 'curve')
-  if (whole.keyAlgorithm === 'EDDSA' && !(whole.curve in EdDSANamedCurve))
-    refuse('The curve is none of EDDSA.', 'curve')
+  if (!(whole.curve in (curves[whole.keyAlgorithm] ?? { [whole.curve]: '' })))
+    refuse(`The curve is none of ${whole.keyAlgorithm}.`, 'curve')
   if (whole.issuingValidityYears > whole.rootValidityYears)
     refuse('The issuing CA cannot outlive its root.', 'issuingValidityYears')
   if (whole.deltaCrlHours >= whole.crlValidityHours)
@@ -114,7 +129,8 @@ export const completeLocal = (name: string, given: Members): LocalConfiguration 
 export const caKeySpec = ({ keyAlgorithm, keySize, curve }: LocalConfiguration): KeySpec => {
   if (keyAlgorithm === 'RSA') return { cryptoAlgorithm: 'RSA', keySize }
   if (keyAlgorithm === 'EC') return { cryptoAlgorithm: 'EC', ecNamedCurve: curve as never }
-  return { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: curve as never }
+  if (keyAlgorithm === 'EDDSA') return { cryptoAlgorithm: 'EDDSA', edDSANamedCurve: curve as never }
+  return { cryptoAlgorithm: 'ML_DSA', mlDsaParameterSet: curve as never }
 }
 
 const names = z.array(z.string().min(1)).optional()

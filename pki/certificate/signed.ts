@@ -1,6 +1,6 @@
 // The SIGNED{} form that certificates, requests, CRLs and OCSP answers share: contents, algorithm, signature.
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { findSignatureAlgorithm, keyAlgorithmOf, keyOids } from '../keys/algorithms.ts'
+import { findSignatureAlgorithm, keyAlgorithmOf, keyOids, type SignatureAlgorithm } from '../keys/algorithms.ts'
 import { type PublicKeyParts, readPublicKeyParts } from '../keys/public-key.ts'
 import { findPssParameters, isPssSignature, rsaPssOid } from '../keys/rsa-pss.ts'
 import { bitString, header, sequence, tags } from '../asn1/der.ts'
@@ -79,6 +79,10 @@ const isRight = (signed: Signed, digest: string | null, publicKeySpki: Buffer): 
   }
 }
 
+// A pure signature has no parameters, whatever they would say (RFC 8410 3, RFC 9881 2).
+const hasRightParameters = ({ digest, identifier }: SignatureAlgorithm, { algorithmIdentifier }: Signed): boolean =>
+  digest !== null || identifier.equals(algorithmIdentifier.raw)
+
 /**
  * Whether the signature is right under a DER SubjectPublicKeyInfo; null when its algorithm is none that can be checked
  * here. Throws a DerError for a key or parameters that are malformed.
@@ -90,9 +94,8 @@ export const checkSignature = (signed: Signed, publicKeySpki: Buffer): boolean |
     return isPssSignature({ contents: signed.contents.raw, identifier, signature }, parts.key)
   const algorithm = findSignatureAlgorithm(algorithmOid)
   if (!algorithm) return null
-  return (
-    algorithm.keyOid === parts.algorithmOid && isOfNamedCurve(parts) && isRight(signed, algorithm.digest, publicKeySpki)
-  )
+  const fits = algorithm.keyOid === parts.algorithmOid && isOfNamedCurve(parts)
+  return fits && hasRightParameters(algorithm, signed) && isRight(signed, algorithm.digest, publicKeySpki)
 }
 
 /** Whether the signature is right under a DER SubjectPublicKeyInfo; false also where it cannot be checked. */

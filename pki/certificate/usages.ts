@@ -20,11 +20,12 @@ export type KeyUsage = (typeof keyUsageNames)[number]
 const encipherment: readonly KeyUsage[] = ['keyEncipherment', 'dataEncipherment']
 const agreement: readonly KeyUsage[] = ['keyAgreement', 'encipherOnly', 'decipherOnly']
 
-/** What a key of the algorithm cannot do (RFC 3279 2.3.1, RFC 8813 3, RFC 8410 5). */
+/** What a key of the algorithm cannot do (RFC 3279 2.3.1, RFC 8813 3, RFC 8410 5, RFC 9881 5). */
 export const impossibleUsages: Readonly<Record<CryptoAlgorithm, readonly KeyUsage[]>> = {
   RSA: agreement,
   EC: encipherment,
   EDDSA: [...encipherment, ...agreement],
+  ML_DSA: [...encipherment, ...agreement],
 }
 
 /** Extended key usages by name: RFC 5280, RFC 4945 5.1.3.12, RFC 6402 2.10. */

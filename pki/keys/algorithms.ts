@@ -1,12 +1,12 @@
 // THE table of algorithms: keys, curves, signatures, their object identifiers and digests (contract 10.2; RFC 3279,
-// RFC 4055, RFC 5480, RFC 5758, RFC 8410, RFC 9688).
+// RFC 4055, RFC 5480, RFC 5758, RFC 8410, RFC 9688, RFC 9881).
 import type { KeyObject } from 'node:crypto'
-import type { CmpSignatureAlgorithm, ECNamedCurve, EdDSANamedCurve, RsaKeySize } from '../../domain/enums.ts'
-import type { KeySpec } from '../../domain/key-rules.ts'
+import type { CmpSignatureAlgorithm, ECNamedCurve, MlDsaParameterSet, RsaKeySize } from '../../domain/enums.ts'
+import { keyDetail, type KeySpec } from '../../domain/key-rules.ts'
 import { derNull, oid, sequence } from '../asn1/der.ts'
 
 /**
- * A signature algorithm: public name, OID, DER AlgorithmIdentifier, node:crypto digest (null for pure EdDSA) and the
+ * A signature algorithm: public name, OID, DER AlgorithmIdentifier, node:crypto digest (null for pure EdDSA and ML-DSA) and the
  * algorithm of the keys that make it.
  */
 export interface SignatureAlgorithm {
@@ -17,7 +17,7 @@ export interface SignatureAlgorithm {
   readonly keyOid: string
 }
 
-/** A row of the table: the key kind, its name, node:crypto curve (null for RSA) and natural signature algorithm. */
+/** A row of the table: the key kind, its name, node:crypto curve or type (null for RSA) and natural signature algorithm. */
 export interface KeyAlgorithm {
   readonly name: string
   readonly spec: KeySpec
@@ -25,12 +25,17 @@ export interface KeyAlgorithm {
   readonly signature: SignatureAlgorithm
 }
 
-/** The object identifiers of SubjectPublicKeyInfo algorithms; EdDSA names its curve by the algorithm itself. */
+const nistSignatures = '2.16.840.1.101.3.4.3'
+
+/** The object identifiers of SubjectPublicKeyInfo algorithms; EdDSA and ML-DSA name curve and set by the algorithm. */
 export const keyOids = {
   rsaEncryption: '1.2.840.113549.1.1.1',
   ecPublicKey: '1.2.840.10045.2.1',
   ed25519: '1.3.101.112',
   ed448: '1.3.101.113',
+  mlDsa44: `${nistSignatures}.17`,
+  mlDsa65: `${nistSignatures}.18`,
+  mlDsa87: `${nistSignatures}.19`,
 } as const
 
 /** The named curves by the object identifier of RFC 5480 2.1.1.1, with the octets of one coordinate. */
@@ -50,14 +55,14 @@ const withEcdsa = (name: string, dotted: string, digest: string): SignatureAlgor
   return { name, oid: dotted, identifier, digest, keyOid: keyOids.ecPublicKey }
 }
 
-const edwards = (name: string, dotted: string): SignatureAlgorithm => {
+// The OID of the signature is that of the key, without parameters (RFC 8410 3 and 6, RFC 9881 2 and 4).
+const pure = (name: string, dotted: string): SignatureAlgorithm => {
   const identifier = sequence(oid(dotted))
   return { name, oid: dotted, identifier, digest: null, keyOid: dotted }
 }
 
 const pkcs1 = '1.2.840.113549.1.1'
 const ecdsaWithSha = '1.2.840.10045.4'
-const nistSignatures = '2.16.840.1.101.3.4.3'
 
 /** The signature algorithms that certificates and messages are signed with. */
 export const signatureAlgorithms = {
@@ -67,9 +72,12 @@ export const signatureAlgorithms = {
   SHA256_WITH_ECDSA: withEcdsa('SHA256_WITH_ECDSA', `${ecdsaWithSha}.3.2`, 'sha256'),
   SHA384_WITH_ECDSA: withEcdsa('SHA384_WITH_ECDSA', `${ecdsaWithSha}.3.3`, 'sha384'),
   SHA512_WITH_ECDSA: withEcdsa('SHA512_WITH_ECDSA', `${ecdsaWithSha}.3.4`, 'sha512'),
-  ED25519: edwards('ED25519', keyOids.ed25519),
-  ED448: edwards('ED448', keyOids.ed448),
-} as const satisfies Record<CmpSignatureAlgorithm, SignatureAlgorithm>
+  ED25519: pure('ED25519', keyOids.ed25519),
+  ED448: pure('ED448', keyOids.ed448),
+  ML_DSA_44: pure('ML_DSA_44', keyOids.mlDsa44),
+  ML_DSA_65: pure('ML_DSA_65', keyOids.mlDsa65),
+  ML_DSA_87: pure('ML_DSA_87', keyOids.mlDsa87),
+} as const satisfies Record<CmpSignatureAlgorithm | MlDsaParameterSet, SignatureAlgorithm>
 
 // Only read, in requests and certificates of others.
 const readOnlySignatureAlgorithms = [
@@ -100,6 +108,7 @@ const row = (spec: KeySpec, names: readonly [string, string | null], signature: 
 })
 
 const { SHA256_WITH_RSA, SHA256_WITH_ECDSA, SHA384_WITH_ECDSA, SHA512_WITH_ECDSA, ED25519, ED448 } = signatureAlgorithms
+const { ML_DSA_44, ML_DSA_65, ML_DSA_87 } = signatureAlgorithms
 
 /** Every kind of key, in the order of contract 2. */
 export const keyAlgorithms: readonly KeyAlgorithm[] = [
@@ -111,23 +120,20 @@ export const keyAlgorithms: readonly KeyAlgorithm[] = [
   row({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP521R1' }, ['P-521', 'secp521r1'], SHA512_WITH_ECDSA),
   row({ cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED25519' }, ['Ed25519', 'ed25519'], ED25519),
   row({ cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED448' }, ['Ed448', 'ed448'], ED448),
+  row({ cryptoAlgorithm: 'ML_DSA', mlDsaParameterSet: 'ML_DSA_44' }, ['ML-DSA-44', 'ml-dsa-44'], ML_DSA_44),
+  row({ cryptoAlgorithm: 'ML_DSA', mlDsaParameterSet: 'ML_DSA_65' }, ['ML-DSA-65', 'ml-dsa-65'], ML_DSA_65),
+  row({ cryptoAlgorithm: 'ML_DSA', mlDsaParameterSet: 'ML_DSA_87' }, ['ML-DSA-87', 'ml-dsa-87'], ML_DSA_87),
 ]
 
-/** What tells a key kind from the others: the RSA size in bits or the curve. */
-export const sizeOrCurve = (spec: KeySpec): RsaKeySize | ECNamedCurve | EdDSANamedCurve => {
-  if (spec.cryptoAlgorithm === 'RSA') return spec.keySize
-  return spec.cryptoAlgorithm === 'EC' ? spec.ecNamedCurve : spec.edDSANamedCurve
-}
+const algorithmsByDetail = new Map(keyAlgorithms.map(algorithm => [keyDetail(algorithm.spec), algorithm]))
 
-const algorithmsByDetail = new Map(keyAlgorithms.map(algorithm => [sizeOrCurve(algorithm.spec), algorithm]))
-
-/** The row of an RSA size or curve name, or null when it is not in the table. */
+/** The row of an RSA size, curve name or parameter set, or null when it is not in the table. */
 export const findKeyAlgorithm = (detail: number | string): KeyAlgorithm | null =>
   algorithmsByDetail.get(detail as RsaKeySize) ?? null
 
 /** The row of a key kind. */
 export const getKeyAlgorithm = (spec: KeySpec): KeyAlgorithm => {
-  const algorithm = findKeyAlgorithm(sizeOrCurve(spec))
+  const algorithm = findKeyAlgorithm(keyDetail(spec))
   if (!algorithm) throw new TypeError(`No such kind of key: ${JSON.stringify(spec)}`)
   return algorithm
 }

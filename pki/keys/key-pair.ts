@@ -22,11 +22,12 @@ const generateEncoded = (spec: KeySpec) => {
     return generateAsync('rsa', { modulusLength: spec.keySize, publicExponent: 65_537, ...encodings })
   if (spec.cryptoAlgorithm === 'EC')
     return generateAsync('ec', { namedCurve: getKeyAlgorithm(spec).curve ?? '', ...encodings })
-  if (spec.edDSANamedCurve === 'ED25519') return generateAsync('ed25519', encodings)
-  return generateAsync('ed448', encodings)
+  // The other kinds are types of their own, which the declarations want one by one; ML-DSA keys are kept as their seed
+  // (RFC 9881 6), from which everybody can make the rest.
+  return generateAsync(getKeyAlgorithm(spec).curve as 'ed25519', encodings)
 }
 
-/** A new key pair of the kind, by the operating system's random source (FIPS 186-5). */
+/** A new key pair of the kind, by the operating system's random source (FIPS 186-5, FIPS 204). */
 export const generateKeyPair = async (spec: KeySpec): Promise<KeyPair> => {
   const { publicKey, privateKey } = await generateEncoded(spec)
   return { publicKeySpki: publicKey, privateKeyPkcs8: privateKey }

@@ -5,6 +5,7 @@ import { p256, p384, p521 } from '@noble/curves/nist.js'
 import { Failure } from '../../domain/failure.ts'
 import { greatestDivisor, powerOfTwo, primesUpTo, squareRoot } from './big-number.ts'
 import { isKnownKey } from './known-keys.ts'
+import { hasShortVector } from './ml-dsa-key.ts'
 import type { RsaNumbers } from './public-key.ts'
 import { describePublicKey, readPublicKeyParts, readRsaNumbers } from './public-key.ts'
 import { readDer } from '../asn1/der-reader.ts'
@@ -115,13 +116,19 @@ const pointWeakness = (key: Buffer, namedCurve: string, { spki, kind }: Judged):
   return isKnownKey({ spki, kind, number: xOf(key, kind) }) ? known : undefined
 }
 
+const latticeWeakness = (key: Buffer, { spki, kind }: Judged): string | undefined => {
+  if (hasShortVector(key)) return 'anybody can sign under it, for its vector is short'
+  return isKnownKey({ spki, kind, number: null }) ? known : undefined
+}
+
 /** The longest modulus that is judged: no policy lets in more, and the time for any length has no bound. */
 const longestModulus = 8192
 
 const findWeakness = async (spki: Buffer): Promise<string | undefined> => {
-  const { namedCurve, keySize, algorithm } = describePublicKey(spki)
+  const { cryptoAlgorithm, namedCurve, keySize, algorithm } = describePublicKey(spki)
   const { key } = readPublicKeyParts(readDer(spki))
   const judged = { spki, kind: algorithm?.name ?? null }
+  if (cryptoAlgorithm === 'ML_DSA') return latticeWeakness(key, judged)
   if (namedCurve) return pointWeakness(key, namedCurve, judged)
   if (keySize === null || keySize > longestModulus) return undefined
   return rsaWeakness(readRsaNumbers(key), judged)

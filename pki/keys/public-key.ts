@@ -1,6 +1,6 @@
 // Public keys as DER SubjectPublicKeyInfo (RFC 5280 4.1.2.7): what they are and how they are identified.
 import { hash } from 'node:crypto'
-import type { CryptoAlgorithm } from '../../domain/enums.ts'
+import type { CryptoAlgorithm, MlDsaParameterSet } from '../../domain/enums.ts'
 import { Failure } from '../../domain/failure.ts'
 import { curvesByOid, findKeyAlgorithm, keyOids, type KeyAlgorithm } from './algorithms.ts'
 import { tags } from '../asn1/der.ts'
@@ -15,7 +15,7 @@ import {
   readSequence,
 } from '../asn1/der-reader.ts'
 
-/** A public key's kind; `algorithm` is null when the platform makes none of that size or curve, such as RSA-1024. */
+/** A public key's kind, a parameter set in the place of a curve; `algorithm` is null when the platform makes none of that size or curve, such as RSA-1024. */
 export interface PublicKeyDescription {
   readonly cryptoAlgorithm: CryptoAlgorithm
   readonly keySize: number | null
@@ -86,11 +86,22 @@ const describeEdwards = (name: 'ED25519' | 'ED448', octets: number) => {
   }
 }
 
+// The octets of RFC 9881 4: 32 of rho, and 320 for each row of t1. Any such octets are a key.
+const describeMlDsa = (name: MlDsaParameterSet, rows: number) => {
+  return ({ key, parameters }: PublicKeyParts): PublicKeyDescription => {
+    if (parameters || key.length !== 32 + 320 * rows) throw new DerError('The ML-DSA key is malformed')
+    return { cryptoAlgorithm: 'ML_DSA', keySize: null, namedCurve: name, algorithm: findKeyAlgorithm(name) }
+  }
+}
+
 const describers: Readonly<Record<string, (parts: PublicKeyParts) => PublicKeyDescription>> = {
   [keyOids.rsaEncryption]: describeRsa,
   [keyOids.ecPublicKey]: describeEc,
   [keyOids.ed25519]: describeEdwards('ED25519', 32),
   [keyOids.ed448]: describeEdwards('ED448', 57),
+  [keyOids.mlDsa44]: describeMlDsa('ML_DSA_44', 4),
+  [keyOids.mlDsa65]: describeMlDsa('ML_DSA_65', 6),
+  [keyOids.mlDsa87]: describeMlDsa('ML_DSA_87', 8),
 }
 
 /** The kind of a key of one of our algorithms, or null for another algorithm; throws a DerError. */
@@ -110,7 +121,7 @@ export const readingPublicKey = <T>(read: () => T): T => {
 }
 
 /**
- * The kind of a DER SubjectPublicKeyInfo (RFC 3279, RFC 5480, RFC 8410). Failures: INVALID_PUBLIC_KEY when unreadable,
+ * The kind of a DER SubjectPublicKeyInfo (RFC 3279, RFC 5480, RFC 8410, RFC 9881). Failures: INVALID_PUBLIC_KEY when unreadable,
  * not strict DER or a compressed point; CRYPTO_RESTRICTION_VIOLATION when the algorithm is none of CryptoAlgorithm.
  */
 export const describePublicKey = (spki: Buffer): PublicKeyDescription => {

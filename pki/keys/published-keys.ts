@@ -31,6 +31,15 @@ export const publishedKeys: Readonly<Record<string, string>> = {
   ad32320cf6c596d884b05381ba573aba8ddd5749b4de8f4a23a79f9a89ddaeb2: 'RFC 7517 A.1, RSA',
   '51b944cdfa544d4c3273aa6bf350625a7dd53bbb6a71723274f538b19a207760': 'RFC 7517 A.1, EC',
   '2bd1bb0c44a897c30a7aa0991cde38d8062fe441de50da0f46825344f602e827': 'RFC 7515 A.3, EC',
+  '837832708c5236d951581f1fddf2b79991b3424a0486d16da1ddad0fd69701be': 'RFC 9881 C, ML-DSA-44, the seed 00 01 02 …',
+  b8b62131bfbe84433efb2273d7f5b87f7a22854a2cfd366fc2aead86d837c52d: 'RFC 9881 C, ML-DSA-65, the seed 00 01 02 …',
+  '07e57c4f14dbad1267f621ec3777b4e2e6c4fbc4c22fbb87510ff8e0b3c6a642': 'RFC 9881 C, ML-DSA-87, the seed 00 01 02 …',
+  '7de1bacd9f9f9a3688803d8b12af4e3536fe21768190db594b0d96c99383c548': 'ML-DSA-44, a seed of zeros',
+  '74a967da48075517e7e93c468a90724f4e96ce11ff30c3288c4b708583d711e0': 'ML-DSA-65, a seed of zeros',
+  aec8ffe33b0b73ede7acfd64d760272d3160f61f40cb80dbf023db6f06236cf3: 'ML-DSA-87, a seed of zeros',
+  b3349e0b6b96475790812ed49af6e156889cbb5ce76a429ae4034866499dc689: 'ML-DSA-44, a seed of ones',
+  '8fdd1f927c1328a090f5fda7afc64db6eae994937ce91d932302c5ce9dccf7fb': 'ML-DSA-65, a seed of ones',
+  '47a68759e3b4419db7697d92370595b3da1e5efbf6a958ee2aefeee60bd4c6f4': 'ML-DSA-87, a seed of ones',
   '7d5779c8508f8ac746da2ccd1e79632acf672803c6c159343e50313372c13f2b': 'the first primes after round numbers, RSA-2048',
 }
 

@@ -8,7 +8,7 @@ import { keyAlgorithmOf } from '../keys/algorithms.ts'
 
 const digestNames = Object.keys(digests) as DigestName[]
 
-/** EdDSA has no digest of its own: SHA-512 stands for it (RFC 8419 3.1). */
+/** EdDSA and ML-DSA have no digest of their own: SHA-512 stands for it (RFC 8419 3.1, RFC 9882). */
 const digestBy = (name: string | null): DigestName => digestNames.find(one => digests[one].hash === name) ?? 'SHA-512'
 
 /** A next CA and that of today, DER certificates; the next one has its root last. */

@@ -23,9 +23,8 @@ const neededTools = [
   ['java', 'timers are tested on the time-skipping Temporal server', 'default-jre-headless'],
 ]
 
-/** Ends set-up when a tool is missing, and names the package that brings it. */
-export const checkTools = () => {
-  const missing = neededTools.filter(([command]) => onPath(command) === undefined)
+const mustHave = tools => {
+  const missing = tools.filter(([command]) => onPath(command) === undefined)
   if (missing.length === 0) return
   const reasons = missing.map(([command, why]) => `  ${command} is missing: ${why}`)
   const packages = missing.map(([, , name]) => name).join(' ')
@@ -33,3 +32,11 @@ export const checkTools = () => {
     `the tests need tools that this machine lacks.\n${reasons.join('\n')}\nInstall them, on Debian or Ubuntu: apt-get install ${packages}`,
   )
 }
+
+const compiler = ['javac', 'Bouncy Castle judges our signatures by a program in Java', 'default-jdk-headless']
+
+/** Ends set-up when the Java compiler is missing. */
+export const checkCompiler = () => mustHave([compiler])
+
+/** Ends set-up when a tool is missing, and names the package that brings it. */
+export const checkTools = () => mustHave(neededTools)

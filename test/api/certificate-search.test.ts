@@ -129,6 +129,7 @@ describe('a filter', () => {
     ['CERT_STATUS', () => 'REVOKED', ['held']],
     ['PUBLIC_KEY_ALGORITHM', () => 'RSA', ['jane']],
     ['PUBLIC_KEY_ALGORITHM', () => 'EDDSA', []],
+    ['PUBLIC_KEY_ALGORITHM', () => 'ML_DSA', []],
     ['REVOCATION_REASON', () => 'CERTIFICATE_HOLD', ['held']],
     ['KEY_PAIR_MODE', () => 'PUBLIC_KEY', ['held']],
     ['POLICY_ID', () => scene.policyId.toUpperCase(), living],

@@ -52,6 +52,7 @@ describe('createNewPolicy', () => {
       allowedRsaKeySizes: [],
       allowedEcNamedCurves: [],
       allowedEdDSANamedCurves: [],
+      allowedMlDsaParameterSets: [],
     }
     const { body } = await user.post(path, given)
     expect(body.cryptoRestrictions).toEqual(restrictions)
@@ -79,10 +80,11 @@ describe('createNewPolicy', () => {
       allowedKeyPairModes: ['SERVER_GEN', 'PKCS10'],
       allowedValidForValues: ['THREE_MONTHS', 'SIX_MONTHS', 'ONE_YEAR'],
       cryptoRestrictions: {
-        allowedCryptoAlgorithms: ['RSA', 'EC', 'EDDSA'],
+        allowedCryptoAlgorithms: ['RSA', 'EC', 'EDDSA', 'ML_DSA'],
         allowedRsaKeySizes: [2048, 3072, 4096],
         allowedEcNamedCurves: ['SECP256R1', 'SECP384R1', 'SECP521R1'],
         allowedEdDSANamedCurves: ['ED25519', 'ED448'],
+        allowedMlDsaParameterSets: ['ML_DSA_44', 'ML_DSA_65', 'ML_DSA_87'],
       },
       endEntityStrategy: 'COMMON_NAME',
       endEntityRules: [],
@@ -377,8 +379,12 @@ describe('getAllowedCryptoParameters', () => {
         certificateProviderId,
         certificateProviderConfiguration: configuration(template),
       })
-    expect((await ask('SERVER')).body.cryptoAlgorithms).toEqual(['RSA', 'EC', 'EDDSA'])
-    expect((await ask('SCEP_SIGNER')).body).toMatchObject({ cryptoAlgorithms: ['RSA'], ecNamedCurves: [] })
+    expect((await ask('SERVER')).body).toMatchObject({
+      cryptoAlgorithms: ['RSA', 'EC', 'EDDSA', 'ML_DSA'],
+      mlDsaParameterSets: ['ML_DSA_44', 'ML_DSA_65', 'ML_DSA_87'],
+    })
+    const rsaOnly = { cryptoAlgorithms: ['RSA'], ecNamedCurves: [], mlDsaParameterSets: [] }
+    expect((await ask('SCEP_SIGNER')).body).toMatchObject(rsaOnly)
     expect((await ask('X')).body.apiError).toBe('TEMPLATE_NOT_FOUND')
     expect((await ask('SERVER', randomUUID())).status).toBe(404)
     const outsider = await holderOf(await someRealm(), 'FULL_READ')

@@ -90,6 +90,11 @@ const strict: CryptoRestrictions = {
   allowedEcNamedCurves: ['SECP521R1', 'SECP384R1'],
 }
 
+const onlyStrongest: CryptoRestrictions = {
+  allowedCryptoAlgorithms: ['ML_DSA'],
+  allowedMlDsaParameterSets: ['ML_DSA_87'],
+}
+
 test('an absent key parameter is the first allowed value in the order of the contract', () => {
   expect(keySpecOf({ cryptoAlgorithm: 'RSA' }, anything)).toEqual({ cryptoAlgorithm: 'RSA', keySize: 2048 })
   expect(keySpecOf({ cryptoAlgorithm: 'RSA' }, strict)).toEqual({ cryptoAlgorithm: 'RSA', keySize: 3072 })
@@ -97,6 +102,10 @@ test('an absent key parameter is the first allowed value in the order of the con
   expect(keySpecOf({ cryptoAlgorithm: 'EDDSA' }, strict)).toEqual({
     cryptoAlgorithm: 'EDDSA',
     edDSANamedCurve: 'ED25519',
+  })
+  expect(keySpecOf({ cryptoAlgorithm: 'ML_DSA' }, onlyStrongest)).toEqual({
+    cryptoAlgorithm: 'ML_DSA',
+    mlDsaParameterSet: 'ML_DSA_87',
   })
 })
 
@@ -109,6 +118,7 @@ test('a stated key parameter stays, and those of other algorithms are ignored', 
 const rsa = (keySize: number): KeyFacts => ({ cryptoAlgorithm: 'RSA', keySize, namedCurve: null })
 const ec = (namedCurve: string): KeyFacts => ({ cryptoAlgorithm: 'EC', keySize: null, namedCurve })
 const ed = (namedCurve: string): KeyFacts => ({ cryptoAlgorithm: 'EDDSA', keySize: null, namedCurve })
+const ml = (namedCurve: string): KeyFacts => ({ cryptoAlgorithm: 'ML_DSA', keySize: null, namedCurve })
 
 test.each<[CryptoRestrictions, KeyFacts, boolean]>([
   [anything, rsa(2048), true],
@@ -122,6 +132,11 @@ test.each<[CryptoRestrictions, KeyFacts, boolean]>([
   [strict, ec('SECP256R1'), false],
   [strict, ec('SECP521R1'), true],
   [strict, ed('ED25519'), false],
+  [anything, ml('ML_DSA_44'), true],
+  [anything, ml('ED25519'), false],
+  [strict, ml('ML_DSA_44'), false],
+  [onlyStrongest, ml('ML_DSA_65'), false],
+  [onlyStrongest, ml('ML_DSA_87'), true],
 ])('restrictions %j and key %j: allowed %s', (restrictions, facts, allowed) => {
   const check = () => checkCryptoRestrictions(restrictions, facts)
   if (allowed) check()
@@ -132,4 +147,5 @@ test('a key that is to be made has the facts of its kind', () => {
   expect(factsOf({ cryptoAlgorithm: 'RSA', keySize: 2048 })).toEqual(rsa(2048))
   expect(factsOf({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' })).toEqual(ec('SECP256R1'))
   expect(factsOf({ cryptoAlgorithm: 'EDDSA', edDSANamedCurve: 'ED448' })).toEqual(ed('ED448'))
+  expect(factsOf({ cryptoAlgorithm: 'ML_DSA', mlDsaParameterSet: 'ML_DSA_65' })).toEqual(ml('ML_DSA_65'))
 })

@@ -6,12 +6,11 @@ import { sequence } from '../../pki/asn1/der.ts'
 import { readDer } from '../../pki/asn1/der-reader.ts'
 import { issuerOf } from '../../pki/certificate/certificate.ts'
 import { signDer, signParts } from '../../pki/certificate/signed.ts'
-import { keyAlgorithms } from '../../pki/keys/algorithms.ts'
 import { encodePem } from '../../pki/pem.ts'
 import { encodeEntries, signCrl, type CrlEntry } from '../../pki/crl.ts'
 import { readCrl } from '../support/revoking.ts'
 import { makeRoot, now } from './hierarchy.ts'
-import { openssl, tryOpenssl, Workbench } from './openssl.ts'
+import { judgedByOpenssl, openssl, tryOpenssl, Workbench } from './openssl.ts'
 
 const bench = new Workbench()
 afterAll(() => bench.clear())
@@ -35,7 +34,7 @@ const entry = (serialNumber: string, reason: RevocationReason | null = null): Cr
 })
 
 describe('a list', () => {
-  test.each(keyAlgorithms.map(({ name, spec }) => [name, spec] as const))(
+  test.each(judgedByOpenssl.map(({ name, spec }) => [name, spec] as const))(
     'signed with %s is verified',
     async (_, spec) => {
       const root = await makeRoot(spec)
@@ -47,7 +46,7 @@ describe('a list', () => {
   )
 
   test('that was changed is not verified', async () => {
-    const root = await makeRoot(keyAlgorithms[3]?.spec as never)
+    const root = await makeRoot(judgedByOpenssl[3]?.spec as never)
     const der = await listOf(root, [entry('7f01')])
     der[der.indexOf(Buffer.from('02027f01', 'hex')) + 3] = 0x02
     const ca = await bench.file(encodePem('CERTIFICATE', root.certificate.der))
@@ -66,7 +65,7 @@ describe('a list', () => {
   })
 
   test('tells each reason but UNSPECIFIED, number, key and dates', async () => {
-    const root = await makeRoot(keyAlgorithms[3]?.spec as never)
+    const root = await makeRoot(judgedByOpenssl[3]?.spec as never)
     const reasons = Object.keys(reasonCodes) as RevocationReason[]
     const entries = reasons.map((reason, index) => entry((index + 1).toString(16), reason))
     const { der, entries: read, number } = await readCrl(bench, await listOf(root, entries, 0x1234567890))
@@ -92,7 +91,7 @@ describe('a list', () => {
   })
 
   test('of a partition and a delta tell their scope and base as openssl reads them', async () => {
-    const root = await makeRoot(keyAlgorithms[3]?.spec as never)
+    const root = await makeRoot(judgedByOpenssl[3]?.spec as never)
     const dates = { thisUpdate: now, nextUpdate, issuer: issuerOf(root.certificate) }
     const distributionPoints = ['http://pki.example.test/crl/1-3.crl', 'http://old.example.test/crl/1-3.crl']
     const freshestCrl = ['http://pki.example.test/crl/1-3-delta.crl']
@@ -121,13 +120,13 @@ describe('a list', () => {
   )
 
   test('of nothing has no list of entries (RFC 5280 5.1.2.6)', async () => {
-    const der = await listOf(await makeRoot(keyAlgorithms[3]?.spec as never), [])
+    const der = await listOf(await makeRoot(judgedByOpenssl[3]?.spec as never), [])
     const [tbs] = readDer(der).children
     expect(tbs?.children.map(({ tag }) => tag)).toEqual([0x02, 0x30, 0x30, 0x17, 0x17, 0xa0])
   })
 
   test('of many thousand entries is read whole', async () => {
-    const root = await makeRoot(keyAlgorithms[3]?.spec as never)
+    const root = await makeRoot(judgedByOpenssl[3]?.spec as never)
     const serials = Array.from({ length: 20_000 }, (_, index) => (index + 0x80).toString(16))
     const { entries } = await readCrl(
       bench,

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { RevocationReason } from '../../domain/enums.ts'
 import { reasonCodes } from '../../domain/revocation-rules.ts'
-import { keyAlgorithms } from '../../pki/keys/algorithms.ts'
 import { isOfIssuer } from '../../pki/ocsp/cert-id.ts'
 import { encodeOcspRequest, parseOcspRequest } from '../../pki/ocsp/request.ts'
 import { encodeOcspError, ocspErrors, type OcspSingle } from '../../pki/ocsp/response.ts'
@@ -24,7 +23,7 @@ import {
   present,
   verdictOf,
 } from './ocsp-parties.ts'
-import { openssl, tryOpenssl, Workbench } from './openssl.ts'
+import { judgedByOpenssl, openssl, tryOpenssl, Workbench } from './openssl.ts'
 
 const bench = new Workbench()
 afterAll(() => bench.clear())
@@ -139,7 +138,7 @@ describe('an answer of ours', () => {
     return (await tryOpenssl('ocsp', '-no_nonce', ...files, '-cert', await pemFile(bench, leaf))).text
   }
 
-  test.each(keyAlgorithms.map(({ name, spec }) => [name, spec] as const))(
+  test.each(judgedByOpenssl.map(({ name, spec }) => [name, spec] as const))(
     'signed by a CA with %s is verified and believed',
     async (_, spec) => {
       const own = await makeSetting(spec)

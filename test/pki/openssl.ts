@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { keyAlgorithms } from '../../pki/keys/algorithms.ts'
 
 export interface Verdict {
   readonly code: number
@@ -10,6 +11,9 @@ export interface Verdict {
   /** stdout and stderr as text. */
   readonly text: string
 }
+
+/** The kinds of keys that every openssl 3 judges; ML-DSA is of 3.5, and `ml-dsa.test.ts` has judges of its own for it. */
+export const judgedByOpenssl = keyAlgorithms.filter(({ spec }) => spec.cryptoAlgorithm !== 'ML_DSA')
 
 /** A directory of files for openssl, removed at the end. */
 export class Workbench {

@@ -1,7 +1,6 @@
 // PKCS#12 files as openssl reads them (contract 10.3).
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { keyAlgorithms } from '../../pki/keys/algorithms.ts'
 import { issueCertificate } from '../../pki/certificate/certificate.ts'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { DerError, type DerValue, readDer } from '../../pki/asn1/der-reader.ts'
@@ -9,7 +8,7 @@ import { tags } from '../../pki/asn1/der.ts'
 import { decodePem } from '../../pki/pem.ts'
 import { createPkcs12, generatePassword } from '../../pki/pkcs12.ts'
 import { type Authority, leafInput, makeIssuing, makeRoot } from './hierarchy.ts'
-import { openssl, tryOpenssl, Workbench } from './openssl.ts'
+import { judgedByOpenssl, openssl, tryOpenssl, Workbench } from './openssl.ts'
 
 const bench = new Workbench()
 afterAll(() => bench.clear())
@@ -22,7 +21,7 @@ beforeAll(async () => {
   issuing = await makeIssuing(root, p256)
 })
 
-const rows = keyAlgorithms.map(algorithm => [algorithm.name, algorithm] as const)
+const rows = judgedByOpenssl.map(algorithm => [algorithm.name, algorithm] as const)
 
 test.each(rows)('openssl finds the %s key, the leaf and the chain in the file', async (_, { spec }) => {
   const keys = await generateKeyPair(spec)

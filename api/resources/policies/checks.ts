@@ -40,7 +40,7 @@ const parametersOf = (able: Capabilities): z.output<typeof CryptoParametersDto> 
   rsaKeySizes: [...able.rsaKeySizes],
   ecNamedCurves: [...able.ecNamedCurves],
   edDSANamedCurves: [...able.edDSANamedCurves],
-  mlDsaParameterSets: [],
+  mlDsaParameterSets: [...able.mlDsaParameterSets],
   keyPairModes: [...able.keyPairModes],
   validForValues: [...able.validForValues],
 })

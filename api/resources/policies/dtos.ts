@@ -7,6 +7,7 @@ import {
   EdDSANamedCurve,
   EndEntityStrategy,
   KeyPairMode,
+  MlDsaParameterSet,
   rsaKeySizes,
   RuleRequirement,
   ValidFor,
@@ -201,7 +202,7 @@ export const CryptoParametersDto = dto('CryptoParametersDto', {
   rsaKeySizes: z.array(z.literal(rsaKeySizes)),
   ecNamedCurves: z.array(enumOf(ECNamedCurve, 'ECNamedCurve')),
   edDSANamedCurves: z.array(enumOf(EdDSANamedCurve, 'EdDSANamedCurve')),
-  mlDsaParameterSets: z.array(z.string()),
+  mlDsaParameterSets: z.array(enumOf(MlDsaParameterSet, 'MlDsaParameterSet')),
   keyPairModes: z.array(keyPairMode),
   validForValues: z.array(validFor),
 })
