@@ -2,11 +2,18 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** The program of zlint, and the folder of the packages of pkilint. */
+export interface Judges {
+  readonly zlint: string
+  readonly pkilint: string
+}
+
 interface Found {
   readonly temporalCli?: string | null
   readonly testServer?: string | null
   readonly keycloak?: string | null
   readonly pkits?: string | null
+  readonly judges?: Judges
 }
 
 const found = (): Found => {
@@ -36,3 +43,10 @@ export const keycloakHome = (): string => orAdvice(found().keycloak, 'Keycloak',
 
 /** The folder of the path validation suite of NIST that set-up found. */
 export const pkitsFolder = (): string => orAdvice(found().pkits, 'PKITS', 'pkits')
+
+/** The linters of others that set-up found. */
+export const judgesFound = (): Judges => {
+  const { judges } = found()
+  if (judges) return judges
+  throw new Error('Set-up has not found zlint and pkilint: run `node scripts/setup.mjs judges` first.')
+}

@@ -4,14 +4,15 @@ import { dependenciesCurrent, installDependencies } from './setup/dependencies.m
 import { takeLock } from './setup/lock.mjs'
 import { cacheFolder, readRecord, writeRecord } from './setup/record.mjs'
 import { SetupError, say, seconds } from './setup/speech.mjs'
+import { findJudges, judgesCurrent } from './setup/judges.mjs'
 import { findKeycloak, keycloakCurrent } from './setup/keycloak.mjs'
 import { findPkits, pkitsCurrent } from './setup/pkits.mjs'
 import { findTemporalCli, temporalCliCurrent } from './setup/temporal-cli.mjs'
 import { findTestServer, testServerCurrent } from './setup/test-server.mjs'
 
 const duty = process.argv[2]
-/** The tests with a real Keycloak, and those of PKITS, need all that the tests need. */
-const tests = ['test', 'keycloak', 'pkits'].includes(duty)
+/** The tests with a real Keycloak, those of PKITS and those with linters of others need all that the tests need. */
+const tests = ['test', 'keycloak', 'pkits', 'judges'].includes(duty)
 
 /** True when the record of the last set-up still holds, which is the case at nearly every start. */
 const current = record =>
@@ -19,7 +20,8 @@ const current = record =>
   (duty === 'check' || temporalCliCurrent(record)) &&
   (!tests || testServerCurrent(record)) &&
   (duty !== 'keycloak' || keycloakCurrent(record)) &&
-  (duty !== 'pkits' || pkitsCurrent(record))
+  (duty !== 'pkits' || pkitsCurrent(record)) &&
+  (duty !== 'judges' || judgesCurrent(record))
 
 const setUp = async () => {
   const started = Date.now()
@@ -28,12 +30,13 @@ const setUp = async () => {
   if (tests) writeRecord({ testServer: await findTestServer() })
   if (duty === 'keycloak') writeRecord({ keycloak: await findKeycloak() })
   if (duty === 'pkits') writeRecord({ pkits: await findPkits() })
+  if (duty === 'judges') writeRecord({ judges: await findJudges() })
   say(`Set-up done in ${seconds(started)}.`)
 }
 
 const main = async () => {
-  if (!['start', 'test', 'keycloak', 'pkits', 'check'].includes(duty))
-    throw new SetupError('Say what to set up: `setup.mjs start`, `test`, `keycloak`, `pkits` or `check`.')
+  if (!['start', 'test', 'keycloak', 'pkits', 'judges', 'check'].includes(duty))
+    throw new SetupError('Say what to set up: `setup.mjs start`, `test`, `keycloak`, `pkits`, `judges` or `check`.')
   if (tests) checkTools()
   if (current(readRecord())) return
   const release = await takeLock(cacheFolder())
