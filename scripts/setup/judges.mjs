@@ -21,10 +21,7 @@ const pinOf = (...files) => {
 
 /** True when the recorded programs are still there, and still those that are pinned. */
 export const judgesCurrent = ({ judges: found }) =>
-  found !== undefined &&
-  found.pins === pinsOfAll() &&
-  existsSync(found.zlint) &&
-  existsSync(found.pkilint)
+  found !== undefined && found.pins === pinsOfAll() && existsSync(found.zlint) && existsSync(found.pkilint)
 
 const pinsOfAll = () => pinOf(requirements, join(zlintModule, 'go.mod'), join(zlintModule, 'go.sum'))
 

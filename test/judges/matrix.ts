@@ -1,11 +1,6 @@
 // What is judged: one certificate of every template, kind of key and kind of CA of contract 2 and 10.2, the CAs, and the
 // lists and OCSP answers of each CA.
-import {
-  generateSerialNumber,
-  issueCertificate,
-  issuerOf,
-  type TbsInput,
-} from '../../pki/certificate/certificate.ts'
+import { generateSerialNumber, issueCertificate, issuerOf, type TbsInput } from '../../pki/certificate/certificate.ts'
 import {
   builtInTemplates,
   internalTemplates,
@@ -58,7 +53,10 @@ export const makeHouses = (): Promise<House[]> => Promise.all(keyAlgorithms.map(
 
 /** Templates of a provider's own, with what the built-in ones do not have (contract 10.1). */
 const ownTemplates: readonly Template[] = [
-  template('TIME_STAMPS', { extendedKeyUsages: ['timeStamping'], policyOids: ['1.3.6.1.4.1.99999.1', '2.23.140.1.4.2'] }),
+  template('TIME_STAMPS', {
+    extendedKeyUsages: ['timeStamping'],
+    policyOids: ['1.3.6.1.4.1.99999.1', '2.23.140.1.4.2'],
+  }),
   template('AGREEMENT', { keyUsages: ['keyAgreement'], sanAllowed: ['DNS'] }),
   template('PLAIN', { keyUsages: ['digitalSignature', 'nonRepudiation', 'dataEncipherment'] }),
 ]
@@ -188,9 +186,7 @@ const statuses: readonly OcspSingleStatus[] = [
 const answerOf = async (house: House, digest: CertIdDigest, signer: Made | null): Promise<Made> => {
   const { certificate } = house.issuing
   const answer = {
-    responder: signer
-      ? { byKey: house.keys.publicKeySpki }
-      : { byName: certificate.subjectNameDer },
+    responder: signer ? { byKey: house.keys.publicKeySpki } : { byName: certificate.subjectNameDer },
     producedAt: now,
     singles: statuses.map(status => ({
       ...status,

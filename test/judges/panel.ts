@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { judgesFound } from '../../embedded/setup-record.ts'
 import { encodePem } from '../../pki/pem.ts'
 
-
 /** What is judged; DER. */
 export interface Exhibit {
   readonly name: string
