@@ -1,5 +1,5 @@
 // Rules for what names say, beyond those of lint-rules.ts: one line each beside its clause.
-import { domainToASCII, domainToUnicode } from 'node:url'
+import { domainToUnicode } from 'node:url'
 import { tags } from '../asn1/der.ts'
 import { readDer } from '../asn1/der-reader.ts'
 import { keyIdentifier } from '../keys/public-key.ts'
@@ -54,10 +54,11 @@ const repeatsEmails: Holds = tbs => {
   return emails.every(({ text }) => text !== null && repeated.includes(text))
 }
 
-const isInternational = (name: string): boolean => {
-  const plain = name.replace(/^\*\./, '').toLowerCase()
-  return !/(^|\.)xn--/.test(plain) || domainToASCII(domainToUnicode(plain)) === plain
-}
+const aLabel = /(^|\.)xn--/i
+
+// What decodes to no legal text is left as it is.
+const isInternational = (name: string): boolean =>
+  !aLabel.test(name) || !aLabel.test(domainToUnicode(name.replace(/^\*\./, '')))
 
 const hasLegalLabels: Holds = tbs => alternativeNames(tbs, generalNameTags.dns).every(isInternational)
 

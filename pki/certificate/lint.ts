@@ -27,11 +27,8 @@ export class LintError extends Error {
 
 const tableOfRules = lintRules.map(({ rule, clause }) => `${clause}: ${rule}`).join('\n')
 
-/**
- * What a certificate has passed that was signed here, for those who read about it later: how many rules, and which table
- * of them, the first octets of its SHA-256.
- */
-export const lintEdition = `${lintRules.length} rules (edition ${hash('sha256', tableOfRules).slice(0, 8)})`
+/** What a certificate has passed that was signed here: how many rules, and which table of them (first octets of its SHA-256). */
+export const lintEdition = `lint ${hash('sha256', tableOfRules).slice(0, 8)} (${lintRules.length} rules)`
 
 /** All rules that a DER TBSCertificate breaks. */
 export const findLintFindings = (tbsDer: Buffer, context: LintContext): LintFinding[] => {

@@ -1,5 +1,6 @@
 // zlint and pkilint judge every kind of document that is signed here.
 import { beforeAll, expect, test } from '@jest/globals'
+import { flawedOf } from './flawed.ts'
 import { expectedFindings, expectedIn } from './expected.ts'
 import { answersOf, certificatesOf, listsOf, makeHouses, type Made } from './matrix.ts'
 import { judge } from './panel.ts'
@@ -35,4 +36,10 @@ test('OCSP answers of every kind of CA', async () => judgeAll(await answersOf(ho
 test('every finding that is expected has appeared', () => {
   const unseen = expectedFindings.filter(({ in: isIn }) => !judged.some(isIn))
   expect(unseen).toEqual([])
+})
+
+test('the judges see flaws where there are some', async () => {
+  const flawed = await flawedOf(houses)
+  const found = await judge(flawed)
+  for (const { name, sees } of flawed) expect({ name, told: found.get(name) }).toEqual({ name, told: sees })
 })

@@ -25,12 +25,12 @@ export interface Made extends Exhibit {
   readonly template: Template | null
   /** The kind of its key. */
   readonly key: KeyAlgorithm
-  /** Of a certificate without a subject. */
-  readonly nameless: boolean
+  /** Whether it has a DNS name with a wildcard. */
+  readonly wildcard: boolean
 }
 
 /** The CAs of one kind of key. */
-interface House {
+export interface House {
   readonly algorithm: KeyAlgorithm
   readonly root: Authority
   readonly issuing: Authority
@@ -66,31 +66,36 @@ const subject: TemplateSubject = {
   organization: 'Žluť & Söhne',
   organizationalUnit: 'Výzkum',
   country: 'DE',
-  domains: ['*.example.test', 'xn--bcher-kva.example.test'],
+  domains: ['xn--bcher-kva.example.test', 'a.example.test'],
   ips: ['192.0.2.1', '2001:db8::1'],
   email: 'jane@example.test',
 }
+
+const everywhere: TemplateSubject = { ...subject, domains: ['*.example.test'] }
 
 /** What a person has: no host name as common name. */
 const subjectFor = ({ commonNameIsDnsName }: Template): TemplateSubject =>
   commonNameIsDnsName ? subject : { ...subject, commonName: 'Žaneta Nová' }
 
-const sign = async (
-  { algorithm, issuing }: House,
-  holder: House,
-  over: Partial<TbsInput> & { readonly template: Template },
-): Promise<Made> => {
-  const of = subjectFor(over.template)
+/** What is particular about a certificate, for its name. */
+interface Kind {
+  readonly template: Template
+  readonly like?: 'without a subject' | 'with a wildcard'
+}
+
+const sign = async ({ algorithm, issuing }: House, holder: House, kind: Kind & Partial<TbsInput>): Promise<Made> => {
+  const { like = '', ...over } = kind
+  const of = like === 'with a wildcard' ? everywhere : subjectFor(over.template)
+  const subjectDer = nameDer(like === 'without a subject' ? {} : of)
   const sans = subjectAlternativeNames(over.template, of)
-  const input = leafInput(issuing, holder.keys.publicKeySpki, { subjectDer: nameDer(of), sans, ...over })
-  const nameless = input.subjectDer.length === 2
+  const input = leafInput(issuing, holder.keys.publicKeySpki, { subjectDer, sans, ...over })
   return {
-    name: `${over.template.name}${nameless ? ' without a subject' : ''}, ${holder.algorithm.name} below ${algorithm.name}`,
+    name: `${over.template.name} ${like}, ${holder.algorithm.name} below ${algorithm.name}`,
     kind: 'certificate',
     der: await issueCertificate(input, issuing.key),
     template: over.template,
     key: holder.algorithm,
-    nameless,
+    wildcard: input.sans.some(({ value }) => value.startsWith('*')),
   }
 }
 
@@ -99,11 +104,14 @@ const canHold = (candidate: Template, { spec }: KeyAlgorithm): boolean =>
 
 const leavesOf = (house: House, holder: House): Promise<Made>[] => {
   const templates = [...builtInTemplates, ...ownTemplates].filter(one => canHold(one, holder.algorithm))
-  const plain = templates.map(one => sign(house, holder, { template: one }))
-  const nameless = templates
-    .filter(one => subjectAlternativeNames(one, subject).length > 0)
-    .map(one => sign(house, holder, { template: one, subjectDer: nameDer({}) }))
-  return [...plain, ...nameless]
+  const nameable = templates.filter(one => subjectAlternativeNames(one, subject).length > 0)
+  return [
+    ...templates.map(one => sign(house, holder, { template: one })),
+    ...nameable.map(one => sign(house, holder, { template: one, like: 'without a subject' })),
+    ...templates
+      .filter(({ name }) => name === 'SERVER')
+      .map(one => sign(house, holder, { template: one, like: 'with a wildcard' })),
+  ]
 }
 
 /** The signer of OCSP answers of a CA, as authority/ocsp-signers.ts makes it. */
@@ -123,7 +131,7 @@ const authoritiesOf = ({ algorithm, root, issuing, single }: House): Made[] =>
     der: authority.certificate.der,
     template: of,
     key: algorithm,
-    nameless: false,
+    wildcard: false,
   }))
 
 /** Every certificate. */
@@ -160,7 +168,7 @@ const statusOf = (algorithm: KeyAlgorithm, name: string): Omit<Made, 'der' | 'ki
   name: `${name}, ${algorithm.name}`,
   template: null,
   key: algorithm,
-  nameless: false,
+  wildcard: false,
 })
 
 const listOf = async ({ algorithm, issuing }: House, listed: readonly CrlEntry[]): Promise<Made> => {
