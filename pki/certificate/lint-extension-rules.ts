@@ -19,7 +19,6 @@ const foreignOids = {
   issuerAlternativeName: '2.5.29.18',
   policyMappings: '2.5.29.33',
   policyConstraints: '2.5.29.36',
-  freshestCrl: '2.5.29.46',
   inhibitAnyPolicy: '2.5.29.54',
   subjectInformationAccess: '1.3.6.1.5.5.7.1.11',
 } as const
@@ -147,11 +146,6 @@ const places: readonly LintRule[] = [
     rule: 'the directory attributes are not critical',
     clause: 'RFC 5280 4.2.1.8',
     holds: isNeverCritical(foreignOids.subjectDirectoryAttributes),
-  },
-  {
-    rule: 'the freshest CRL is never critical',
-    clause: 'RFC 5280 4.2.1.15',
-    holds: isNeverCritical(foreignOids.freshestCrl),
   },
   { rule: 'name constraints are critical', clause: 'RFC 5280 4.2.1.10', holds: isAlwaysCritical(nameConstraints) },
   { rule: 'only a CA has name constraints', clause: 'RFC 5280 4.2.1.10', holds: isOfCas(nameConstraints) },

@@ -138,7 +138,7 @@ const hasLegalUrls: Holds = ({ extensions }) =>
   ].every(isHttpUrl)
 
 // A delta completes a list: without the place of the list nobody can use it.
-const hasLegalFreshestCrl: Rule = ({ extensions }) => {
+const hasLegalFreshestCrl: Holds = ({ extensions }) => {
   const freshest = read.findExtension(extensions, 'freshestCrl')
   if (!freshest) return true
   const names = [read.readFreshestCrl(extensions), read.readCrlDistributionPoints(extensions)]

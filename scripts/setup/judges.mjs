@@ -47,7 +47,7 @@ const mustHave = (command, why) => {
 
 const findZlint = () => {
   const build = part => {
-    mustHave('go', 'zlint, which judges certificates in tests, is built by it. Install Go 1.25 or later.')
+    mustHave('go', 'zlint, which judges certificates in tests, is built by it. Install Go 1.24 or later.')
     const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' }
     return runLong('zlint', ['go', 'build', '-trimpath', '-o', part, zlintProgram], { cwd: zlintModule, env })
   }

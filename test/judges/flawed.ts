@@ -21,7 +21,7 @@ const certificate = async ({ issuing, keys }: House): Promise<Buffer> => {
 
 const list = ({ issuing }: House): Promise<Buffer> => {
   const issuer = issuerOf(issuing.certificate)
-  return signCrl({ issuer, number: -1, thisUpdate: now, nextUpdate: earlier, entries: [] }, issuing.key)
+  return signCrl({ issuer, number: 1, thisUpdate: now, nextUpdate: earlier, entries: [Buffer.alloc(0)] }, issuing.key)
 }
 
 const answer = ({ issuing: { certificate: ca, key } }: House): Promise<Buffer> => {
@@ -30,12 +30,27 @@ const answer = ({ issuing: { certificate: ca, key } }: House): Promise<Buffer> =
   return signOcspResponse({ responder, producedAt: now, singles: [single], nonce: null, certificates: [] }, key)
 }
 
+const seen = {
+  certificate: [
+    'pkilint ERROR pkix.invalid_domain_name_syntax',
+    'pkilint INFO pkix.subject_key_identifier_rfc7093_method_1_identified',
+    'zlint error e_rfc_dnsname_empty_label',
+  ],
+  list: [
+    'pkilint ERROR pkix.crl_negative_validity_period',
+    'pkilint ERROR pkix.crl_revoked_certificates_empty',
+    'zlint error e_crl_empty_revoked_certificates',
+    'zlint error e_crl_revoked_certificates_field_must_be_empty',
+  ],
+  answer: ['pkilint ERROR pkix.ocsp_negative_validity_period'],
+}
+
 /** A flawed document of each kind. */
 export const flawedOf = async ([house]: readonly House[]): Promise<Flawed[]> => {
   if (!house) throw new Error('There is no CA.')
   return [
-    { name: 'a certificate', kind: 'certificate', der: await certificate(house), sees: [] },
-    { name: 'a list', kind: 'CRL', der: await list(house), sees: [] },
-    { name: 'an answer', kind: 'OCSP', der: await answer(house), sees: [] },
+    { name: 'a certificate', kind: 'certificate', der: await certificate(house), sees: seen.certificate },
+    { name: 'a list', kind: 'CRL', der: await list(house), sees: seen.list },
+    { name: 'an answer', kind: 'OCSP', der: await answer(house), sees: seen.answer },
   ]
 }

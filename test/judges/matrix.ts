@@ -11,7 +11,7 @@ import {
   type Template,
   type TemplateSubject,
 } from '../../pki/certificate/templates.ts'
-import { encodeEntries, signCrl, type CrlEntry } from '../../pki/crl.ts'
+import { encodeEntries, signCrl, type CrlEntry, type CrlInput } from '../../pki/crl.ts'
 import { keyAlgorithms, type KeyAlgorithm } from '../../pki/keys/algorithms.ts'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { encodeCertId, type CertIdDigest } from '../../pki/ocsp/cert-id.ts'
@@ -38,6 +38,8 @@ export interface House {
   /** Of end entities: those of all CAs share them, for making RSA keys takes long. */
   readonly keys: Awaited<ReturnType<typeof generateKeyPair>>
 }
+
+const deltaUrls = ['http://pki.example.test/crl/1-delta.crl']
 
 const { ROOT_CA, ISSUING_CA, SINGLE_CA, OCSP_SIGNER } = internalTemplates
 
@@ -80,7 +82,7 @@ const subjectFor = ({ commonNameIsDnsName }: Template): TemplateSubject =>
 /** What is particular about a certificate, for its name. */
 interface Kind {
   readonly template: Template
-  readonly like?: 'without a subject' | 'with a wildcard'
+  readonly like?: 'without a subject' | 'with a wildcard' | 'with deltas'
 }
 
 const sign = async ({ algorithm, issuing }: House, holder: House, kind: Kind & Partial<TbsInput>): Promise<Made> => {
@@ -88,7 +90,8 @@ const sign = async ({ algorithm, issuing }: House, holder: House, kind: Kind & P
   const of = like === 'with a wildcard' ? everywhere : subjectFor(over.template)
   const subjectDer = nameDer(like === 'without a subject' ? {} : of)
   const sans = subjectAlternativeNames(over.template, of)
-  const input = leafInput(issuing, holder.keys.publicKeySpki, { subjectDer, sans, ...over })
+  const links = like === 'with deltas' ? { ...urls, freshestCrl: deltaUrls } : urls
+  const input = leafInput(issuing, holder.keys.publicKeySpki, { subjectDer, sans, urls: links, ...over })
   return {
     name: `${over.template.name} ${like}, ${holder.algorithm.name} below ${algorithm.name}`,
     kind: 'certificate',
@@ -102,6 +105,9 @@ const sign = async ({ algorithm, issuing }: House, holder: House, kind: Kind & P
 const canHold = (candidate: Template, { spec }: KeyAlgorithm): boolean =>
   templateNeeds(candidate, subjectFor(candidate), spec).length === 0 && keyUsagesFor(candidate, spec).length > 0
 
+/** What is tried with one template is the same with the others. */
+const ofServers = ['with a wildcard', 'with deltas'] as const
+
 const leavesOf = (house: House, holder: House): Promise<Made>[] => {
   const templates = [...builtInTemplates, ...ownTemplates].filter(one => canHold(one, holder.algorithm))
   const nameable = templates.filter(one => subjectAlternativeNames(one, subject).length > 0)
@@ -110,7 +116,7 @@ const leavesOf = (house: House, holder: House): Promise<Made>[] => {
     ...nameable.map(one => sign(house, holder, { template: one, like: 'without a subject' })),
     ...templates
       .filter(({ name }) => name === 'SERVER')
-      .map(one => sign(house, holder, { template: one, like: 'with a wildcard' })),
+      .flatMap(one => ofServers.map(like => sign(house, holder, { template: one, like }))),
   ]
 }
 
@@ -135,12 +141,11 @@ const authoritiesOf = ({ algorithm, root, issuing, single }: House): Made[] =>
   }))
 
 /** Every certificate. */
-export const certificatesOf = (houses: readonly House[]): Promise<Made[]> =>
-  Promise.all([
-    ...houses.flatMap(house => authoritiesOf(house)),
-    ...houses.map(ocspSigner),
-    ...houses.flatMap(house => houses.flatMap(holder => leavesOf(house, holder))),
-  ])
+export const certificatesOf = async (houses: readonly House[]): Promise<Made[]> => [
+  ...houses.flatMap(authoritiesOf),
+  ...(await Promise.all(houses.map(ocspSigner))),
+  ...(await Promise.all(houses.flatMap(house => houses.flatMap(holder => leavesOf(house, holder))))),
+]
 
 const hourMs = 3_600_000
 const later = new Date(now.getTime() + 168 * hourMs)
@@ -171,17 +176,26 @@ const statusOf = (algorithm: KeyAlgorithm, name: string): Omit<Made, 'der' | 'ki
   wildcard: false,
 })
 
-const listOf = async ({ algorithm, issuing }: House, listed: readonly CrlEntry[]): Promise<Made> => {
-  const blocks = listed.length > 0 ? [encodeEntries(listed)] : []
+/** The kinds of lists: complete or delta, of all certificates or of a partition (contract 10.2). */
+const listKinds: readonly (readonly [string, Partial<CrlInput>])[] = [
+  ['CRL of nothing', { entries: [] }],
+  ['CRL of all reasons', {}],
+  ['CRL of a partition', { distributionPoints: urls.crl }],
+  ['CRL with deltas', { freshestCrl: deltaUrls }],
+  ['CRL of a partition, with deltas', { distributionPoints: urls.crl, freshestCrl: deltaUrls }],
+  ['delta CRL', { baseNumber: now.getTime() - 1 }],
+  ['delta CRL of a partition', { distributionPoints: urls.crl, baseNumber: now.getTime() - 1 }],
+]
+
+const listOf = async ({ algorithm, issuing }: House, [name, over]: (typeof listKinds)[number]): Promise<Made> => {
   const issuer = issuerOf(issuing.certificate)
-  const input = { issuer, number: now.getTime(), thisUpdate: now, nextUpdate: later, entries: blocks }
-  const name = listed.length > 0 ? 'CRL of all reasons' : 'CRL of nothing'
-  return { ...statusOf(algorithm, name), kind: 'CRL', der: await signCrl(input, issuing.key) }
+  const whole = { issuer, number: now.getTime(), thisUpdate: now, nextUpdate: later, entries: [encodeEntries(entries)] }
+  return { ...statusOf(algorithm, name), kind: 'CRL', der: await signCrl({ ...whole, ...over }, issuing.key) }
 }
 
-/** The lists of each CA: with every reason, and empty. */
+/** The lists of each CA. */
 export const listsOf = (houses: readonly House[]): Promise<Made[]> =>
-  Promise.all(houses.flatMap(house => [listOf(house, entries), listOf(house, [])]))
+  Promise.all(houses.flatMap(house => listKinds.map(kind => listOf(house, kind))))
 
 const revoked = { status: 'revoked', date: new Date(now.getTime() - hourMs) } as const
 const statuses: readonly OcspSingleStatus[] = [

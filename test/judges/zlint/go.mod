@@ -1,6 +1,6 @@
 module certwright/test/judges/zlint
 
-go 1.25.0
+go 1.24.0
 
 tool github.com/zmap/zlint/v3/cmd/zlint
 
