@@ -88,6 +88,7 @@ const makingCa = async (em: EntityManager, place: SignerPlace, now: Date): Promi
 interface Certified {
   readonly certificate: CertificateDescription
   readonly issuerCaId: string
+  readonly lint: string | null
 }
 
 const certify = async (
@@ -110,7 +111,7 @@ const certify = async (
   })
   const certificate = parseCertificate(der)
   mustServe(certificate, { kind: place.kind, spki: keys.publicKeySpki })
-  return { certificate, issuerCaId: making.id }
+  return { certificate, issuerCaId: making.id, lint: opened.lint }
 }
 
 /** A signer that may have to be made. */
@@ -146,12 +147,12 @@ const store = async (em: EntityManager, services: AuthorityServices, { keySpec, 
   if (!due || !isDeepStrictEqual(due.keySpec, keySpec)) return
   const { place } = due
   const owner = await ownerOf(em, place)
-  const { certificate, issuerCaId } = await certify(em, services, { place, owner, keys })
+  const { certificate, issuerCaId, lint } = await certify(em, services, { place, owner, keys })
   const hash = publicKeyHash(certificate.publicKeySpki)
   const pkcs8 = keys.privateKeyPkcs8
   const now = services.clock()
   const crlPartition = partitionNamed(certificate.crlDistributionPoints)
-  const signer = { place, owner, certificate, issuerCaId, crlPartition, hash, keySpec, pkcs8 }
+  const signer = { place, owner, certificate, issuerCaId, lint, crlPartition, hash, keySpec, pkcs8 }
   await storeSigner(em, signer, { seal: services.seal, now })
 }
 

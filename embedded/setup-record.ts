@@ -2,12 +2,19 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** The program of zlint, and the folder of the packages of pkilint. */
+export interface Judges {
+  readonly zlint: string
+  readonly pkilint: string
+}
+
 interface Found {
   readonly temporalCli?: string | null
   readonly testServer?: string | null
   readonly keycloak?: string | null
   readonly pkits?: string | null
   readonly bouncyCastle?: string | null
+  readonly judges?: Judges
 }
 
 const found = (): Found => {
@@ -40,3 +47,10 @@ export const pkitsFolder = (): string => orAdvice(found().pkits, 'PKITS', 'pkits
 
 /** The jar of Bouncy Castle that set-up found. */
 export const bouncyCastle = (): string => orAdvice(found().bouncyCastle, 'Bouncy Castle', 'java')
+
+/** The linters of others that set-up found. */
+export const judgesFound = (): Judges => {
+  const { judges } = found()
+  if (judges) return judges
+  throw new Error('Set-up has not found zlint and pkilint: run `node scripts/setup.mjs judges` first.')
+}

@@ -5,14 +5,15 @@ import { takeLock } from './setup/lock.mjs'
 import { cacheFolder, readRecord, writeRecord } from './setup/record.mjs'
 import { SetupError, say, seconds } from './setup/speech.mjs'
 import { bouncyCastleCurrent, findBouncyCastle } from './setup/bouncy-castle.mjs'
+import { findJudges, judgesCurrent } from './setup/judges.mjs'
 import { findKeycloak, keycloakCurrent } from './setup/keycloak.mjs'
 import { findPkits, pkitsCurrent } from './setup/pkits.mjs'
 import { findTemporalCli, temporalCliCurrent } from './setup/temporal-cli.mjs'
 import { findTestServer, testServerCurrent } from './setup/test-server.mjs'
 
 const duty = process.argv[2]
-/** The tests with a real Keycloak, with Bouncy Castle, and those of PKITS, need all that the tests need. */
-const tests = ['test', 'keycloak', 'java', 'pkits'].includes(duty)
+/** The tests with a real Keycloak, with Bouncy Castle, with linters, and those of PKITS, need all that the tests need. */
+const tests = ['test', 'keycloak', 'java', 'judges', 'pkits'].includes(duty)
 
 /** True when the record of the last set-up still holds, which is the case at nearly every start. */
 const current = record =>
@@ -21,7 +22,8 @@ const current = record =>
   (!tests || testServerCurrent(record)) &&
   (duty !== 'keycloak' || keycloakCurrent(record)) &&
   (duty !== 'java' || bouncyCastleCurrent(record)) &&
-  (duty !== 'pkits' || pkitsCurrent(record))
+  (duty !== 'pkits' || pkitsCurrent(record)) &&
+  (duty !== 'judges' || judgesCurrent(record))
 
 const setUp = async () => {
   const started = Date.now()
@@ -31,12 +33,15 @@ const setUp = async () => {
   if (duty === 'keycloak') writeRecord({ keycloak: await findKeycloak() })
   if (duty === 'java') writeRecord({ bouncyCastle: await findBouncyCastle() })
   if (duty === 'pkits') writeRecord({ pkits: await findPkits() })
+  if (duty === 'judges') writeRecord({ judges: await findJudges() })
   say(`Set-up done in ${seconds(started)}.`)
 }
 
 const main = async () => {
-  if (!['start', 'test', 'keycloak', 'java', 'pkits', 'check'].includes(duty))
-    throw new SetupError('Say what to set up: `setup.mjs start`, `test`, `keycloak`, `java`, `pkits` or `check`.')
+  if (!['start', 'test', 'keycloak', 'java', 'judges', 'pkits', 'check'].includes(duty))
+    throw new SetupError(
+      'Say what to set up: `setup.mjs start`, `test`, `keycloak`, `java`, `judges`, `pkits` or `check`.',
+    )
   if (tests) checkTools()
   if (duty === 'java') checkCompiler()
   if (current(readRecord())) return

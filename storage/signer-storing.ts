@@ -21,6 +21,8 @@ export interface NewSigner {
   readonly owner: EndEntity
   readonly certificate: CertificateFacts
   readonly issuerCaId: string
+  /** The lint that the certificate passed; null where it was signed elsewhere. */
+  readonly lint: string | null
   /** The partition of its CRL; null without. */
   readonly crlPartition: number | null
   /** SHA-256 of its SubjectPublicKeyInfo, hex. */
@@ -35,7 +37,7 @@ interface Ids {
 }
 
 const factsOf = ({ place: { policy, kind, home }, ...signer }: NewSigner, ids: Ids): Fact[] => {
-  const { owner, certificate } = signer
+  const { owner, certificate, lint } = signer
   const { certRequestId, certificateId } = ids
   const there = { realmId: home.realmId, certificateId }
   const name = certificate.subjectDn || certificate.serialNumber
@@ -50,7 +52,7 @@ const factsOf = ({ place: { policy, kind, home }, ...signer }: NewSigner, ids: I
       type: 'CERTIFICATE_ISSUED',
       objectId: certificateId,
       ...there,
-      what: `Certificate ${name} issued for request ${certRequestId}`,
+      what: `Certificate ${name} issued for request ${certRequestId}${lint === null ? '' : ` after ${lint}`}`,
     },
     {
       type: 'SIGNER_RENEWED',

@@ -57,6 +57,11 @@ const claim = (
     now,
   })
 
+/** A reason of others may be long. */
+const longestReason = 2000
+
+type Freed = Awaited<ReturnType<typeof releaseRequests>>[number]
+
 const stampOf = ({ request }: ReadyRequest, now: Date) => ({
   createdBy: request.createdBy,
   createdByType: request.createdByType,
@@ -80,12 +85,15 @@ const rowOf = (stored: Stored, now: Date) => ({
   keyPairMode: stored.request.keyPairMode,
 })
 
-const factOf = ({ request, certificate, certificateId }: Issued): Fact => ({
+/** With the lint that the certificate passed before it was signed, where the provider signs here. */
+const factOf = ({ request, provider: { lint }, certificate, certificateId }: Issued): Fact => ({
   type: 'CERTIFICATE_ISSUED',
   objectId: certificateId,
   realmId: request.realmId,
   certificateId,
-  what: `Certificate ${certificate.subjectDn || certificate.serialNumber} issued for request ${request.id}`,
+  what:
+    `Certificate ${certificate.subjectDn || certificate.serialNumber} issued for request ${request.id}` +
+    (lint === null ? '' : ` after ${lint}`),
 })
 
 const grantsOf = (stored: readonly Stored[]) =>
@@ -109,17 +117,26 @@ const aliasesFor = (issued: readonly Issued[]): NewAlias[] =>
     return alias ? [{ id: endEntity.id, realmId: endEntity.realmId, alias }] : []
   })
 
+/** What the audit log is to tell of a failure: of each that ends an order, of a refusal (by the lint as well) always. */
+const failureFact = (
+  runId: string,
+  { id, realmId, label }: Freed,
+  failure: ItemOutcome['failure'],
+): readonly Fact[] => {
+  const refused = failure?.apiError === 'ISSUE_REJECTED'
+  if (!refused && !isOrder(runId)) return []
+  const run = isOrder(runId) ? `Order ${runId}` : 'Issue'
+  const why = refused ? `: ${failure.errorMessage.slice(0, longestReason)}` : ''
+  const code = failure?.apiError ?? 'INTERNAL_ERROR'
+  const what = `${run} failed with ${code} for the certificate request of ${label}${why}, ended`
+  return [{ type: 'ORDER_FAILED', objectId: id, realmId, what }]
+}
+
 /** Ends the run's claim on what failed, and answers what the audit log is to tell of it. */
 const freeFailed = async (em: EntityManager, runId: string, failed: readonly ItemOutcome[]): Promise<Fact[]> => {
-  const codes = new Map(failed.map(({ certRequestId, failure }) => [certRequestId, failure?.apiError]))
-  const freed = await releaseRequests(em, runId, [...codes.keys()])
-  if (!isOrder(runId)) return []
-  return freed.map(({ id, realmId, label }) => ({
-    type: 'ORDER_FAILED',
-    objectId: id,
-    realmId,
-    what: `Order ${runId} failed with ${codes.get(id) ?? 'INTERNAL_ERROR'} for the certificate request of ${label}, ended`,
-  }))
+  const failures = new Map(failed.map(({ certRequestId, failure }) => [certRequestId, failure]))
+  const freed = await releaseRequests(em, runId, [...failures.keys()])
+  return freed.flatMap(one => failureFact(runId, one, failures.get(one.id)))
 }
 
 const endsOf = (stored: readonly Issued[], failed: readonly ItemOutcome[]): ItemEnd[] => [

@@ -4,7 +4,7 @@ import { asItIs } from '../../domain/end-entity-rules.ts'
 import { RevocationReason, valuesOf } from '../../domain/enums.ts'
 import { Failure, type ApiError } from '../../domain/failure.ts'
 import { specOf } from '../../domain/key-rules.ts'
-import { issueCertificate, LintError, type DistributionUrls } from '../../pki/certificate/certificate.ts'
+import { issueCertificate, lintEdition, LintError, type DistributionUrls } from '../../pki/certificate/certificate.ts'
 import {
   builtInTemplates,
   heldDomains,
@@ -106,6 +106,6 @@ export const local: ProviderKind = {
     const signer = await signerOf(em, services, { provider, open: openCaSigner })
     const division = completeLocal(provider.name, provider.settings)
     const urlsFor = await dividedLinksBelow(em, services, { caId: signer.caId, division })
-    return { issuerCaId: signer.caId, issue: issuingBy(signer, provider, urlsFor) }
+    return { issuerCaId: signer.caId, lint: lintEdition, issue: issuingBy(signer, provider, urlsFor) }
   },
 }

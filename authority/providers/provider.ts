@@ -46,6 +46,8 @@ export interface IssueOrder {
 /** A provider that is ready to issue. */
 export interface OpenProvider {
   readonly issuerCaId: string | null
+  /** The lint that its certificates pass before they are signed; null where they are signed elsewhere. */
+  readonly lint: string | null
   /** The certificate, DER. */
   issue(order: IssueOrder): Promise<Buffer>
 }

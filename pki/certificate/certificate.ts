@@ -19,7 +19,7 @@ import type { KeyUsage } from './usages.ts'
 /** The parts of making a certificate that callers see. */
 export { buildTbs, type DistributionUrls, type Issuer, selfIssuer, type TbsInput } from './tbs-certificate.ts'
 /** The check before a signature. */
-export { lint, LintError } from './lint.ts'
+export { lint, lintEdition, LintError } from './lint.ts'
 
 /**
  * A certificate described. Buffers are DER, but `ski` and `aki` the identifiers themselves; names are RFC 4514 text,

@@ -4,46 +4,18 @@ import { tags } from '../asn1/der.ts'
 import { type DerValue, readDer, readOid, readSequence } from '../asn1/der-reader.ts'
 import * as read from './extension-reader.ts'
 import { generalNameTags } from '../names/general-name.ts'
-import { attributeNames, attributeTypes, type NameAttribute, readName } from '../names/name.ts'
-import { findPublicKeyDescription, type PublicKeyDescription } from '../keys/public-key.ts'
-import type { Issuer, TbsFields } from './tbs-certificate.ts'
-import { impossibleUsages, isForTimeStamps, type KeyUsage } from './usages.ts'
+import { attributeNames, attributeTypes, type NameAttribute } from '../names/name.ts'
+import { extensionRules } from './lint-extension-rules.ts'
+import { nameRules } from './lint-name-rules.ts'
+import { type Holds, isEmptyName, type LintRule } from './lint-subject.ts'
+import { impossibleUsages, isForTimeStamps } from './usages.ts'
 
-/** What was asked for: the issuer and the key that is certified. */
-export interface LintContext {
-  readonly issuer: Issuer
-  readonly publicKeySpki: Buffer
-}
+const isVersionThree: Holds = ({ version }) => version === 2
 
-/** A TBSCertificate with the parts that several rules examine, read once. */
-export interface LintSubject extends TbsFields {
-  readonly key: PublicKeyDescription | null
-  readonly keyUsages: readonly KeyUsage[]
-  readonly extendedKeyUsages: readonly string[]
-  readonly constraints: read.BasicConstraints
-  readonly attributes: readonly NameAttribute[]
-}
-
-/** Reads the parts that the rules examine; throws a DerError. */
-export const lintSubjectOf = (tbs: TbsFields): LintSubject => ({
-  ...tbs,
-  key: findPublicKeyDescription(tbs.publicKey),
-  keyUsages: read.readKeyUsages(tbs.extensions) ?? [],
-  extendedKeyUsages: read.readExtendedKeyUsages(tbs.extensions),
-  constraints: read.readBasicConstraints(tbs.extensions),
-  attributes: readName(tbs.subject).flat(),
-})
-
-type Rule = (tbs: LintSubject, context: LintContext) => boolean
-
-const isEmptyName = (name: DerValue) => name.content.length === 0
-
-const isVersionThree: Rule = ({ version }) => version === 2
-
-const hasLegalSerial: Rule = ({ serialNumber }) =>
+const hasLegalSerial: Holds = ({ serialNumber }) =>
   serialNumber.length <= 20 && (serialNumber[0] ?? 0x80) < 0x80 && serialNumber.some(octet => octet !== 0)
 
-const isSignedAsIssuer: Rule = ({ signature }, { issuer }) =>
+const isSignedAsIssuer: Holds = ({ signature }, { issuer }) =>
   signature.raw.equals(issuer.algorithm.signature.identifier)
 
 const isRightTime = ({ tag }: DerValue, date: Date) => {
@@ -52,20 +24,20 @@ const isRightTime = ({ tag }: DerValue, date: Date) => {
 }
 
 // A fraction of a second or another zone is unreadable, which is a finding too.
-const hasLegalTimes: Rule = ({ notBefore, notAfter, validity }) =>
+const hasLegalTimes: Holds = ({ notBefore, notAfter, validity }) =>
   isRightTime(notBefore, validity.notBefore) && isRightTime(notAfter, validity.notAfter)
 
-const hasOrderedTimes: Rule = ({ validity }) => validity.notAfter > validity.notBefore
+const hasOrderedTimes: Holds = ({ validity }) => validity.notAfter > validity.notBefore
 
-const isWithinIssuer: Rule = ({ validity }, { issuer }) =>
+const isWithinIssuer: Holds = ({ validity }, { issuer }) =>
   validity.notAfter <= issuer.validity.notAfter && validity.notBefore >= issuer.validity.notBefore
 
-const namesIssuer: Rule = ({ issuer }, context) => !isEmptyName(issuer) && issuer.raw.equals(context.issuer.nameDer)
+const namesIssuer: Holds = ({ issuer }, context) => !isEmptyName(issuer) && issuer.raw.equals(context.issuer.nameDer)
 
-const hasSomeName: Rule = ({ subject, extensions }) =>
+const hasSomeName: Holds = ({ subject, extensions }) =>
   !isEmptyName(subject) || read.findExtension(extensions, 'subjectAlternativeName') !== undefined
 
-const hasRightSanCriticality: Rule = ({ subject, extensions }) => {
+const hasRightSanCriticality: Holds = ({ subject, extensions }) => {
   const san = read.findExtension(extensions, 'subjectAlternativeName')
   return san === undefined || san.critical === isEmptyName(subject)
 }
@@ -76,44 +48,44 @@ const legalGeneralNames: Readonly<Record<number, (content: Buffer) => boolean>> 
   [generalNameTags.email]: content => canonicalEmail(content.toString('latin1')) !== null,
 }
 
-const hasLegalSans: Rule = ({ extensions }) => {
+const hasLegalSans: Holds = ({ extensions }) => {
   const san = read.findExtension(extensions, 'subjectAlternativeName')
   if (!san) return true
   const names = readSequence(readDer(san.value))
   return names.length > 0 && names.every(({ tag, content }) => legalGeneralNames[tag]?.(content) ?? false)
 }
 
-const hasEachExtensionOnce: Rule = ({ extensions }) =>
+const hasEachExtensionOnce: Holds = ({ extensions }) =>
   extensions.length > 0 && new Set(extensions.map(({ oid }) => oid)).size === extensions.length
 
-const hasKeyUsage: Rule = ({ extensions, keyUsages }) =>
+const hasKeyUsage: Holds = ({ extensions, keyUsages }) =>
   read.findExtension(extensions, 'keyUsage')?.critical === true && keyUsages.length > 0
 
-const hasPossibleKeyUsage: Rule = ({ key, keyUsages }) =>
+const hasPossibleKeyUsage: Holds = ({ key, keyUsages }) =>
   key !== null && !keyUsages.some(usage => impossibleUsages[key.cryptoAlgorithm].includes(usage))
 
-const hasNoAnyUsage: Rule = ({ extendedKeyUsages }) => !extendedKeyUsages.includes('anyExtendedKeyUsage')
+const hasNoAnyUsage: Holds = ({ extendedKeyUsages }) => !extendedKeyUsages.includes('anyExtendedKeyUsage')
 
-const hasUsageWhenListed: Rule = ({ extensions, extendedKeyUsages }) =>
+const hasUsageWhenListed: Holds = ({ extensions, extendedKeyUsages }) =>
   read.findExtension(extensions, 'extendedKeyUsage') === undefined || extendedKeyUsages.length > 0
 
-const stampsTimeAlone: Rule = ({ extensions, extendedKeyUsages }) =>
+const stampsTimeAlone: Holds = ({ extensions, extendedKeyUsages }) =>
   !isForTimeStamps(extendedKeyUsages) ||
   (extendedKeyUsages.length === 1 && read.findExtension(extensions, 'extendedKeyUsage')?.critical === true)
 
-const hasBasicConstraints: Rule = ({ extensions }) =>
+const hasBasicConstraints: Holds = ({ extensions }) =>
   read.findExtension(extensions, 'basicConstraints')?.critical === true
 
-const signsCertificatesOnlyAsCa: Rule = ({ constraints, keyUsages }) =>
+const signsCertificatesOnlyAsCa: Holds = ({ constraints, keyUsages }) =>
   constraints.isCa === keyUsages.includes('keyCertSign')
 
-const boundsPathOnlyAsCa: Rule = ({ constraints }) => constraints.isCa || constraints.pathLength === null
+const boundsPathOnlyAsCa: Holds = ({ constraints }) => constraints.isCa || constraints.pathLength === null
 
-const identifiesIssuerKey: Rule = ({ extensions }, { issuer }) =>
+const identifiesIssuerKey: Holds = ({ extensions }, { issuer }) =>
   read.findExtension(extensions, 'authorityKeyIdentifier')?.critical === false &&
   read.readAuthorityKeyIdentifier(extensions)?.equals(issuer.keyIdentifier) === true
 
-const identifiesOwnKey: Rule = ({ extensions }) =>
+const identifiesOwnKey: Holds = ({ extensions }) =>
   read.findExtension(extensions, 'subjectKeyIdentifier')?.critical === false &&
   (read.readSubjectKeyIdentifier(extensions)?.length ?? 0) > 0
 
@@ -129,9 +101,9 @@ const hasLegalEncoding = (attribute: NameAttribute) =>
   hasLegalString(attribute) &&
   (asciiOids.includes(attribute.oid) ? attribute.der[0] === tags.ia5String : stringTags.includes(attribute.der[0]))
 
-const hasLegalStrings: Rule = ({ attributes }) => attributes.every(hasLegalEncoding)
+const hasLegalStrings: Holds = ({ attributes }) => attributes.every(hasLegalEncoding)
 
-const hasLegalCountry: Rule = ({ attributes }) =>
+const hasLegalCountry: Holds = ({ attributes }) =>
   attributes
     .filter(({ oid }) => oid === attributeTypes.C.oid)
     .every(({ der, text }) => der[0] === tags.printableString && /^[A-Z]{2}$/.test(text ?? ''))
@@ -142,13 +114,13 @@ const hasLegalLength = ({ oid, text }: NameAttribute) => {
   return length > 0 && (name === undefined || length <= attributeTypes[name].maxLength)
 }
 
-const hasLegalLengths: Rule = ({ attributes }) => attributes.every(hasLegalLength)
+const hasLegalLengths: Holds = ({ attributes }) => attributes.every(hasLegalLength)
 
-const hasRequestedKey: Rule = ({ publicKey }, { publicKeySpki }) => publicKey.raw.equals(publicKeySpki)
+const hasRequestedKey: Holds = ({ publicKey }, { publicKeySpki }) => publicKey.raw.equals(publicKeySpki)
 
-const hasKnownKey: Rule = ({ key }) => (key?.algorithm ?? null) !== null
+const hasKnownKey: Holds = ({ key }) => (key?.algorithm ?? null) !== null
 
-const hasLegalPolicies: Rule = ({ extensions }) => {
+const hasLegalPolicies: Holds = ({ extensions }) => {
   const policies = read.findExtension(extensions, 'certificatePolicies')
   if (!policies) return true
   const oids = readSequence(readDer(policies.value)).map(policy => readOid(readSequence(policy)[0]))
@@ -157,7 +129,7 @@ const hasLegalPolicies: Rule = ({ extensions }) => {
 
 const isHttpUrl = (url: string) => /^https?:\/\/[\u0021-\u007e]+$/.test(url)
 
-const hasLegalUrls: Rule = ({ extensions }) =>
+const hasLegalUrls: Holds = ({ extensions }) =>
   [
     ...read.readCrlDistributionPoints(extensions),
     ...read.readFreshestCrl(extensions),
@@ -166,7 +138,7 @@ const hasLegalUrls: Rule = ({ extensions }) =>
   ].every(isHttpUrl)
 
 // A delta completes a list: without the place of the list nobody can use it.
-const hasLegalFreshestCrl: Rule = ({ extensions }) => {
+const hasLegalFreshestCrl: Holds = ({ extensions }) => {
   const freshest = read.findExtension(extensions, 'freshestCrl')
   if (!freshest) return true
   const names = [read.readFreshestCrl(extensions), read.readCrlDistributionPoints(extensions)]
@@ -174,7 +146,7 @@ const hasLegalFreshestCrl: Rule = ({ extensions }) => {
 }
 
 /** All rules: what holds for every certificate that is signed here, and where it is written. */
-export const lintRules: readonly { readonly rule: string; readonly clause: string; readonly holds: Rule }[] = [
+export const lintRules: readonly LintRule[] = [
   { rule: 'the version is 3', clause: 'RFC 5280 4.1.2.1', holds: isVersionThree },
   { rule: 'the serial is positive, of 1 to 20 octets', clause: 'RFC 5280 4.1.2.2', holds: hasLegalSerial },
   { rule: "the algorithm is that of the issuer's key", clause: 'RFC 5280 4.1.2.3', holds: isSignedAsIssuer },
@@ -193,6 +165,8 @@ export const lintRules: readonly { readonly rule: string; readonly clause: strin
   { rule: 'the own key is identified', clause: 'RFC 5280 4.2.1.2', holds: identifiesOwnKey },
   { rule: 'the key usage is there and critical', clause: 'RFC 5280 4.2.1.3', holds: hasKeyUsage },
   { rule: 'the key usage fits the key', clause: 'RFC 3279 2.3.1', holds: hasPossibleKeyUsage },
+  ...nameRules,
+  ...extensionRules,
   { rule: 'policies are there once', clause: 'RFC 5280 4.2.1.4', holds: hasLegalPolicies },
   {
     rule: 'alternative names are critical without a subject',

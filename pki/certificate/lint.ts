@@ -1,10 +1,12 @@
 // The check of a certificate before it is signed: structural rules of RFC 5280 over what its octets say.
+import { hash } from 'node:crypto'
 import { DerError, readDer } from '../asn1/der-reader.ts'
-import { type LintContext, lintRules, lintSubjectOf } from './lint-rules.ts'
+import { lintRules } from './lint-rules.ts'
+import { type LintContext, lintSubjectOf } from './lint-subject.ts'
 import { readTbs } from './tbs-certificate.ts'
 
 /** What a certificate is checked against. */
-export type { LintContext } from './lint-rules.ts'
+export type { LintContext } from './lint-subject.ts'
 
 /** A rule that the certificate breaks, with its clause. */
 export interface LintFinding {
@@ -22,6 +24,11 @@ export class LintError extends Error {
     this.findings = findings
   }
 }
+
+const tableOfRules = lintRules.map(({ rule, clause }) => `${clause}: ${rule}`).join('\n')
+
+/** What a certificate has passed that was signed here: how many rules, and which table of them (first octets of its SHA-256). */
+export const lintEdition = `lint ${hash('sha256', tableOfRules).slice(0, 8)} (${lintRules.length} rules)`
 
 /** All rules that a DER TBSCertificate breaks. */
 export const findLintFindings = (tbsDer: Buffer, context: LintContext): LintFinding[] => {

@@ -137,6 +137,8 @@ export interface TbsFields {
   readonly validity: Validity
   readonly subject: DerValue
   readonly publicKey: DerValue
+  /** Whether issuer or subject has a unique identifier, which nobody uses. */
+  readonly uniqueIdentifiers: boolean
   readonly extensions: readonly Extension[]
 }
 
@@ -191,6 +193,7 @@ export const readTbs = (tbs: DerValue): TbsFields => {
     validity: { notBefore: readTime(notBefore), notAfter: readTime(notAfter) },
     subject: expectTag(subject, tags.sequence),
     publicKey: expectTag(publicKey, tags.sequence),
+    uniqueIdentifiers: optional.some(({ tag }) => tag !== 0xa3),
     extensions: readExtensions(optional),
   }
 }

@@ -10,6 +10,7 @@ import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { certificateKeyUse } from '../../storage/key-uses.ts'
 import { Settings } from '../../storage/settings.ts'
+import { lintRules } from '../../pki/certificate/lint-rules.ts'
 import { createActivities } from '../../activities/index.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { makeEndEntity } from '../support/records.ts'
@@ -71,6 +72,11 @@ test('an issued request has certificate, state, sealed key, alias, grants and au
   ])
   const events = await em.find(AuditEvent, { certificateId: certificate?.id ?? '' })
   expect(events.map(({ eventType }) => eventType)).toEqual(['CERTIFICATE_ISSUED'])
+  expect(events[0]?.eventDescription).toMatch(
+    new RegExp(
+      `issued for request ${request.id} after lint [0-9a-f]{8} \\(${lintRules.length} rules\\) by the service$`,
+    ),
+  )
 })
 
 test('issuing the same chunk twice makes no second certificate and answers the same id', async () => {
@@ -197,6 +203,19 @@ test('a certificate that would break RFC 5280 is refused before anything is sign
     certificateId: null,
     runId: null,
   })
+  const told = await fixture.em().findOneOrFail(AuditEvent, { objectId: request.id, eventType: 'ORDER_FAILED' })
+  expect(told).toMatchObject({ realmId: scene.realm.id, certificateId: null, principalType: 'SYSTEM' })
+  expect(told.eventDescription).toMatch(
+    /^Issue failed with ISSUE_REJECTED for the certificate request of .+: .+"URLs are absolute http or https" \(RFC 5280 4\.2\.1\.13\), ended by the service$/,
+  )
+})
+
+test('other failures of an issue without an order are told to its caller alone', async () => {
+  const scene = await makeScene(fixture.orm)
+  const request = await newRequest(fixture.em(), scene, { validFor: 'TEN_YEARS' })
+  const [outcome] = await issue(request.runId ?? '', [request.id])
+  expect(outcome?.failure?.apiError).toBe('VALID_FOR_NOT_ALLOWED')
+  expect(await fixture.em().count(AuditEvent, { objectId: request.id })).toBe(0)
 })
 
 test('one request that is refused does not hold back its neighbours', async () => {

@@ -143,7 +143,7 @@ const issuedFor = async (certRequestId: string): Promise<Expected> => {
     objectId: id,
     certificateId: id,
     byService: true,
-    what: new RegExp(`^Certificate CN=.+ issued for request ${certRequestId}$`),
+    what: new RegExp(`^Certificate CN=.+ issued for request ${certRequestId} after lint [0-9a-f]{8} [(]\\d+ rules[)]$`),
   }
 }
 const order = async (id: string, by = scene.owner): Promise<string> =>

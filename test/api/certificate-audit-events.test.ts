@@ -54,7 +54,11 @@ test('tells what happened to the certificate and its request, newest first', asy
   })
   expect(told).toEqual([
     event(id, 'CERTIFICATE_DOWNLOADED', new RegExp(`^Certificate ${subjectDn} downloaded ${actor}$`)),
-    event(id, 'CERTIFICATE_ISSUED', new RegExp(`^Certificate ${subjectDn} issued for request ${certRequestId} by `)),
+    event(
+      id,
+      'CERTIFICATE_ISSUED',
+      new RegExp(`^Certificate ${subjectDn} issued for request ${certRequestId} after lint [^)]+[)] by `),
+    ),
     event(certRequestId, 'CERT_REQUEST_CREATED', new RegExp(`^Certificate request of .+ created ${actor}$`)),
   ])
   const dates = told.map(({ occurredDate }) => occurredDate)

@@ -14,13 +14,13 @@ import {
   setOf,
   tlv,
 } from '../../pki/asn1/der.ts'
-import { type DerValue, readDer, readOid } from '../../pki/asn1/der-reader.ts'
 import * as extensions from '../../pki/certificate/extensions.ts'
 import { generateKeyPair } from '../../pki/keys/key-pair.ts'
 import { findLintFindings } from '../../pki/certificate/lint.ts'
 import { lintRules } from '../../pki/certificate/lint-rules.ts'
 import { internalTemplates } from '../../pki/certificate/templates.ts'
 import { type Authority, getTemplate, leafInput, makeIssuing, makeRoot, nameDer } from './hierarchy.ts'
+import { drop, type Mutation, mutate, put, replace, withExtensions } from './tbs-mutations.ts'
 
 const p256 = { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' } as const
 let issuing: Authority
@@ -37,45 +37,7 @@ beforeAll(async () => {
   )
 })
 
-/** The members of the TBSCertificate: version, serial, algorithm, issuer, validity, subject, key, extensions. */
-type Members = Buffer[]
-type Mutation = (members: Members) => void
-
-const mutate = (tbs: Buffer, mutation: Mutation) => {
-  const members = readDer(tbs).children.map(({ raw }) => raw)
-  mutation(members)
-  return sequence(...members)
-}
-
-const replace =
-  (index: number, value: () => Buffer): Mutation =>
-  members => {
-    members[index] = value()
-  }
-
-const listOf = (members: Members): DerValue[] => readDer(members[7] ?? Buffer.alloc(0)).children[0]?.children ?? []
-
-const withExtensions =
-  (change: (list: Buffer[], oids: string[]) => Buffer[]): Mutation =>
-  members => {
-    const list = listOf(members)
-    const oids = list.map(({ children }) => readOid(children[0]))
-    members[7] = context(
-      3,
-      sequence(
-        ...change(
-          list.map(({ raw }) => raw),
-          oids,
-        ),
-      ),
-    )
-  }
-
 const { extensionOids } = extensions
-const drop = (dotted: string) => withExtensions((list, oids) => list.filter((_, index) => oids[index] !== dotted))
-const put = (dotted: string, value: () => Buffer) =>
-  withExtensions((list, oids) => [...list.filter((_, index) => oids[index] !== dotted), value()])
-
 const san = (...names: Buffer[]) =>
   put(extensionOids.subjectAlternativeName, () =>
     extensions.extension(extensionOids.subjectAlternativeName, sequence(...names)),
@@ -92,7 +54,64 @@ const usage = (...names: Parameters<typeof extensions.keyUsage>[0]) =>
 const access = (url: string) =>
   put(extensionOids.authorityInformationAccess, () => extensions.authorityInformationAccess([url], []))
 
-const mutations: readonly [string, Mutation, string][] = [
+type Row = readonly [string, Mutation, string]
+
+const together =
+  (...all: readonly Mutation[]): Mutation =>
+  members => {
+    for (const mutation of all) mutation(members)
+  }
+const caTrue = () => put(extensionOids.basicConstraints, () => extensions.basicConstraints(true, null))
+const attributeOf = (type: string, value: Buffer) => sequence(oid(type), value)
+const cn = (text: string) => attributeOf('2.5.4.3', utf8(text))
+const rdn = (...attributes: Buffer[]) => replace(5, () => sequence(setAsIs(...attributes)))
+const setAsIs = (...members: Buffer[]) => tlv(0x31, ...members)
+const emailOid = '1.2.840.113549.1.9.1'
+const noCheck = extensionOids.ocspNoCheck
+const foreign = (dotted: string, critical: boolean) =>
+  put(dotted, () => extensions.extension(dotted, Buffer.of(5, 0), critical))
+const usageBits = (...octets: number[]) =>
+  put(extensionOids.keyUsage, () => extensions.extension(extensionOids.keyUsage, tlv(3, Buffer.from(octets)), true))
+const authorityKey = (...more: Buffer[]) =>
+  put(extensionOids.authorityKeyIdentifier, () =>
+    extensions.extension(
+      extensionOids.authorityKeyIdentifier,
+      sequence(tlv(0x80, input.issuer.keyIdentifier), ...more),
+    ),
+  )
+const otherIdentifier = () =>
+  put(extensionOids.subjectKeyIdentifier, () => extensions.subjectKeyIdentifier(Buffer.alloc(20, 1)))
+const listed =
+  (dotted: string, critical = false) =>
+  (...members: Buffer[]) =>
+    put(dotted, () => extensions.extension(dotted, sequence(...members), critical))
+const urlOf = (url: string) => tlv(0x86, Buffer.from(url))
+const pointAt = (url: string) => context(0, context(0, urlOf(url)))
+const criticalPoints = listed(extensionOids.crlDistributionPoints, true)
+const criticalAccess = listed(extensionOids.authorityInformationAccess, true)
+const policies = listed(extensionOids.certificatePolicies)
+const points = listed(extensionOids.crlDistributionPoints)
+const described = (...members: Buffer[]) => listed(extensionOids.authorityInformationAccess)(sequence(...members))
+
+const neverCritical = [
+  ['subject information access', '1.3.6.1.5.5.7.1.11', 'the subject information access'],
+  ["issuer's alternative names", '2.5.29.18', "the issuer's alternative names"],
+  ['directory attributes', '2.5.29.9', 'the directory attributes'],
+] as const
+const alwaysCritical = [
+  ['name constraints', '2.5.29.30', 'name constraints are critical'],
+  ['policy mappings', '2.5.29.33', 'policy mappings are critical'],
+  ['policy constraints', '2.5.29.36', 'policy constraints are critical'],
+  ['the inhibition of any policy', '2.5.29.54', 'the inhibition of any policy'],
+] as const
+const ofCas = [
+  ['name constraints', '2.5.29.30', 'only a CA has name constraints'],
+  ['policy mappings', '2.5.29.33', 'only a CA maps policies'],
+  ['policy constraints', '2.5.29.36', 'only a CA constrains policies'],
+  ['the inhibition of any policy', '2.5.29.54', 'only a CA inhibits'],
+] as const
+
+const mutations: readonly Row[] = [
   ['version 1', replace(0, () => context(0, integer(0))), 'the version is 3'],
   ['no version', members => void members.shift(), 'the version is 3'],
   ['a zero serial', replace(1, () => integer(0)), 'the serial is positive'],
@@ -217,6 +236,60 @@ const mutations: readonly [string, Mutation, string][] = [
     }),
     'time stamping stands alone',
   ]),
+  ['a unique identifier of the issuer', members => void members.splice(7, 0, tlv(0x81, Buffer.of(0, 1))), 'no unique'],
+  ['a unique identifier of the subject', members => void members.splice(7, 0, tlv(0x82, Buffer.of(0, 1))), 'no unique'],
+  [
+    'a CA without a name',
+    together(
+      replace(5, () => sequence()),
+      caTrue(),
+    ),
+    'a CA has a name',
+  ],
+  ["a leaf of the issuer's name", replace(5, () => input.issuer.nameDer), 'only a CA bears'],
+  ['two common names in one relative name', rdn(cn('Ann'), cn('Bea')), 'has an attribute once'],
+  ['attributes that are not in order', rdn(attributeOf('2.5.4.10', utf8('Ltd')), cn('Ann')), 'are in order'],
+  ['a common name with a null', subject('2.5.4.3', utf8('Ann\u0000')), 'no control characters'],
+  ['a common name with a C1 control', subject('2.5.4.3', utf8('Ann\u0085')), 'no control characters'],
+  ['a serial number in UTF-8', subject('2.5.4.5', utf8('12')), 'serial numbers of subjects are printable'],
+  ['a domain component with a dot', subject('0.9.2342.19200300.100.1.25', ia5String('a.test')), 'domain components'],
+  ['an e-mail in the subject alone', subject(emailOid, ia5String('ann@a.test')), 'an e-mail address is'],
+  ['an A-label of nothing', dns('xn--a.test'), 'international labels'],
+  ['an A-label behind a wildcard that decodes to nothing', dns('*.xn--99zzzz9999.test'), 'international labels'],
+  ...neverCritical.map(([what, dotted, rule]): Row => [`critical ${what}`, foreign(dotted, true), rule]),
+  ...alwaysCritical.map(([what, dotted, rule]): Row => [`${what}, not critical`, foreign(dotted, false), rule]),
+  ...ofCas.map(([what, dotted, rule]): Row => [`${what} in a leaf`, foreign(dotted, true), rule]),
+  ['critical distribution points', criticalPoints(sequence(pointAt('http://a.test/1'))), 'the CRL distribution points'],
+  [
+    'critical access',
+    criticalAccess(sequence(oid('1.3.6.1.5.5.7.48.1'), urlOf('http://a.test'))),
+    'information access is',
+  ],
+  ['an unknown critical extension', foreign('1.2.3.4', true), 'what is critical is known'],
+  ['a key usage with a tenth bit', usageBits(6, 0x80, 0x40), 'its own bits'],
+  ['a key usage with a bit too many', usageBits(0, 0x80), 'its own bits'],
+  ['encipherOnly without keyAgreement', usage('digitalSignature', 'encipherOnly'), 'narrows keyAgreement'],
+  [
+    'both of encipherOnly and decipherOnly',
+    usage('keyAgreement', 'encipherOnly', 'decipherOnly'),
+    'narrows keyAgreement',
+  ],
+  ['a CA that agrees on keys', together(caTrue(), usage('keyCertSign', 'keyAgreement')), 'keeps no secrets'],
+  ['serverAuth that can only commit', usage('nonRepudiation'), 'some purpose fits'],
+  ['an issuer without the serial number', authorityKey(context(1, sequence())), 'named whole or not at all'],
+  ['a serial number without the issuer', authorityKey(tlv(0x82, Buffer.of(1))), 'named whole or not at all'],
+  ['a CA with the identifier of another key', together(caTrue(), otherIdentifier()), 'the identifier of a CA'],
+  ['a policy with a qualifier', policies(sequence(oid('1.2.3'), sequence())), 'policies are OIDs alone'],
+  ['a distribution point of reasons alone', points(sequence(tlv(0x81, Buffer.of(0, 0x80)))), 'distribution point has'],
+  ['no distribution points', points(), 'distribution point has'],
+  [
+    'an access description of a mailbox',
+    described(oid('1.3.6.1.5.5.7.48.1'), tlv(0x81, Buffer.from('a@b'))),
+    'access desc',
+  ],
+  ['an access description without a place', described(oid('1.3.6.1.5.5.7.48.1')), 'access desc'],
+  ['no-check of a server', put(noCheck, () => extensions.ocspNoCheck()), 'no-check is of OCSP signers'],
+  ['a critical no-check', foreign(noCheck, true), 'no-check is not critical'],
   ['a relative URL', access('/ocsp/1'), 'URLs are absolute'],
   ['an ftp URL', access('ftp://a.test/1'), 'URLs are absolute'],
   [

@@ -46,6 +46,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/^\d{4}-\d\d$/g, '<month>'],
   [/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>'],
   [/-[0-9a-f]{8}$/, '-<id>'],
+  [/lint [0-9a-f]{8} \(\d+ rules\)/g, '<lint>'],
   [/[0-9a-f]{20,64}/g, '<hex>'],
   [/[A-Za-z0-9+/]{40,}={0,2}/g, '<base64>'],
 ]
