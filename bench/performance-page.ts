@@ -20,7 +20,7 @@ const tableOf = (rows: readonly object[], columns: Readonly<Record<string, strin
 
 /** Replaces the table with this name; `columns` names the members of a row and what stands above them. */
 export const keepTable = (
-  name: 'crl' | 'peers' | 'memory' | 'orders' | 'rules' | 'scale',
+  name: 'crl' | 'ocsp' | 'peers' | 'memory' | 'orders' | 'rules' | 'scale',
   rows: readonly object[],
   columns: Readonly<Record<string, string>>,
 ): void => {
