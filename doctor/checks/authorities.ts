@@ -19,7 +19,7 @@ export interface Lifetime {
   readonly longest: ValidFor | null
 }
 
-const renewAdvice = 'Make a provider with new CAs, and let the policies change to it.'
+const renewAdvice = 'Roll the provider over to a next CA (docs/operations.md).'
 
 const faultOf = ({ name, end, longest }: Lifetime, now: Date): Finding | undefined => {
   const told = `${name} ends on ${end.toISOString()}`
@@ -50,11 +50,18 @@ const longestOf = (policies: readonly Policy[]): ValidFor | null =>
     policies.some(({ allowedValidForValues }) => allowedValidForValues.includes(period)),
   ) ?? null
 
+/** The CAs that issue, or will, and their roots: those before them tell of what they issued, and end in peace. */
+const generationOf = (providers: readonly CertificateProvider[], cas: readonly Ca[]): Ca[] => {
+  const issuing = new Set(providers.flatMap(({ issuingCaId, nextIssuingCaId }) => [issuingCaId, nextIssuingCaId]))
+  const roots = new Set(cas.flatMap(({ id, issuerCaId }) => (issuing.has(id) ? [issuerCaId] : [])))
+  return cas.filter(({ id }) => issuing.has(id) || roots.has(id))
+}
+
 const lifetimes = async (em: EntityManager): Promise<Lifetime[]> => {
   const providers = await em.find(CertificateProvider, { archived: false })
   const cas = await em.find(Ca, { archived: false, certificateProviderId: { $in: providers.map(({ id }) => id) } })
   const policies = await em.find(Policy, { archived: false })
-  return cas.map(({ id, subjectDn, validNotAfter }) => {
+  return generationOf(providers, cas).map(({ id, subjectDn, validNotAfter }) => {
     const provider = providers.find(({ issuingCaId }) => issuingCaId === id)
     const own = policies.filter(({ certificateProviderId }) => certificateProviderId === provider?.id)
     return { name: subjectDn, end: validNotAfter, longest: provider ? longestOf(own) : null }

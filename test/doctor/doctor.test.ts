@@ -263,6 +263,20 @@ test.each([
   expect(of(diagnosis, 'CA lifetimes')?.verdict).toBe(verdict)
 })
 
+test('a CA that another took over from ends in peace', async () => {
+  const em = service.orm.em.fork()
+  const { issuingCaId } = await em.findOneOrFail(CertificateProvider, { issuingCaId: { $ne: null } })
+  const [row] = await em.execute<{ id: string }[]>(
+    `insert into ca select (jsonb_populate_record(c, jsonb_build_object('id', gen_random_uuid(), 'fingerprint', repeat('0', 64),
+       'private_key_id', null, 'valid_not_after', now() - interval '1 day', 'succeeded_date', now()))).* from ca c
+      where id = ? returning id`,
+    [issuingCaId ?? ''],
+  )
+  const diagnosis = await diagnose()
+  await em.nativeDelete(Ca, { id: row?.id ?? '' })
+  expect(of(diagnosis, 'CA lifetimes')?.verdict).toBe('OK')
+})
+
 const mail = async (values: Record<string, string>): Promise<Told | undefined> => {
   const em = service.orm.em.fork()
   for (const [settingsKey, value] of Object.entries(values)) em.create(Setting, { settingsKey, value })
