@@ -3,16 +3,8 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openssl, tryOpenssl, Workbench } from '../pki/openssl.ts'
-import {
-  answerByMac,
-  answerBySignature,
-  makeCmpScene,
-  pbm,
-  readMessage,
-  startCmpServer,
-  type CmpScene,
-  type Message,
-} from '../support/cmp.ts'
+import { pbm, readMessage, type Message } from '../support/cmp-messages.ts'
+import { answerByMac, answerBySignature, makeCmpScene, startCmpServer, type CmpScene } from '../support/cmp.ts'
 import { blocksOf } from '../support/issuing.ts'
 import { startService, type Service } from '../support/service.ts'
 

@@ -16,7 +16,7 @@ import {
 import { CmpError } from '../../pki/cmp/cmp-error.ts'
 import { readMacParameters } from '../../pki/cmp/mac-parameters.ts'
 import { longestProtectedPart, parseProtectedPart } from '../../pki/cmp/protected-part.ts'
-import { pbm, pbmac1, protectedPart } from '../support/cmp.ts'
+import { pbm, pbmac1, protectedPart } from '../support/cmp-messages.ts'
 import { indefinite } from './encodings.ts'
 import { mutate, mutateValue, mutation, valueMutation } from './mutations.ts'
 

@@ -7,7 +7,7 @@ import { computeMac, isSlow, macOf } from '../../pki/cmp/mac.ts'
 import { findDigest, findHmac, readMacParameters } from '../../pki/cmp/mac-parameters.ts'
 import { parseProtectedPart } from '../../pki/cmp/protected-part.ts'
 import { integer, octetString, oid, sequence, tlv } from '../../pki/asn1/der.ts'
-import { macNames, pbm, pbmac1, protectedPart, type MacChoice } from '../support/cmp.ts'
+import { macNames, pbm, pbmac1, protectedPart, type MacChoice } from '../support/cmp-messages.ts'
 import { stretches } from '../support/stretches.ts'
 
 const parametersIn = (protectionAlg: Buffer) =>

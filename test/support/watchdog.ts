@@ -15,7 +15,7 @@ import type { Operation } from '../../api/kernel/operation.ts'
 import { wireOf } from '../../api/kernel/schema.ts'
 import { context, octetString, sequence } from '../../pki/asn1/der.ts'
 import { readDer } from '../../pki/asn1/der-reader.ts'
-import { pbm, protectedPart, statedIn } from './cmp.ts'
+import { pbm, protectedPart, statedIn } from './cmp-messages.ts'
 
 /** What differs from the example of an operation: members of its body (or the body, where that is a list), parameters. */
 export interface Largest {
