@@ -18,6 +18,8 @@ const limitMs = 250
 
 let installation: ExampleInstallation
 let caller: Worker
+/** Rejects when the thread ends by an error: nobody waits for what it will never say. */
+let broken: Promise<never>
 let token: string
 let clientToken: string
 let unit: number
@@ -26,7 +28,7 @@ const failures: string[] = []
 const longest: { ms: number; what: string }[] = []
 
 const answerOf = async <T>(message: unknown): Promise<T> => {
-  const answered = once(caller, 'message')
+  const answered = Promise.race([once(caller, 'message'), broken])
   // A thread has no origin to name.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   caller.postMessage(message)
@@ -69,6 +71,10 @@ beforeAll(async () => {
   await useCmpSigner(installation)
   clientToken = await installation.service.issuer.clientToken(installation.client.clientId)
   caller = new Worker(new URL('../support/watchdog-caller.ts', import.meta.url))
+  broken = once(caller, 'error').then(([error]: unknown[]) => {
+    throw error
+  })
+  broken.catch(() => undefined)
   unit = unitNow()
 }, 120_000)
 afterAll(async () => {
