@@ -55,7 +55,10 @@ test.each(updates)('%s: a version that is not the current one is 409, what is no
     expect([version, ...refusalOf(await send(operationId, version))]).toEqual([version, 400, 'INVALID_REQUEST'])
 })
 
-test.each(updates)('%s: the current version, null and none are taken', async operationId => {
+/** What must not happen twice demands its version; rollover.test.ts tries it without. */
+const forgiving = updates.filter(operationId => operationId !== 'rollOverCertificateProvider')
+
+test.each(forgiving)('%s: the current version, null and none are taken', async operationId => {
   for (const version of [1, null, undefined]) {
     await installation.restore()
     const { status, body } = await send(operationId, version)
