@@ -33,6 +33,8 @@ const unless = async <T>(codes: readonly string[], asked: Promise<T>): Promise<T
   }
 }
 
+/** The CA has none, or one of others that cannot be fetched. */
+const noList = ['NO_CRL_AVAILABLE', 'CERTIFICATE_PROVIDER_ERROR']
 const unknownCertificate = ['CERTIFICATE_NOT_FOUND', 'ENTITY_ARCHIVED', 'AMBIGUOUS_RESULT', 'ACCESS_DENIED']
 
 const keysOf = (call: ServiceClient) => ({
@@ -122,7 +124,7 @@ const certificatesOf = (call: ServiceClient) => ({
     ),
   /** The latest CRL of a certificate's CA, DER. */
   crl: async (certificateId: string): Promise<Buffer | undefined> =>
-    (await unless(['NO_CRL_AVAILABLE'], call(answers.crl, `GET /certificates/${certificateId}/crl`)))?.crl,
+    (await unless(noList, call(answers.crl, `GET /certificates/${certificateId}/crl`)))?.crl,
 })
 
 /** The service as the gateway knows it. */

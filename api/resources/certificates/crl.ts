@@ -27,11 +27,13 @@ type Using = Pick<Surroundings, 'em' | 'temporal' | 'clock'>
 const ownList = (em: EntityManager, { imported, issuerCaId, crlPartition }: Certificate) =>
   imported || !issuerCaId ? null : latestCrl(em, issuerCaId, { partition: crlPartition ?? 0, delta: false })
 
-const mustBeFetched = async (em: EntityManager, { issuerCaId, crlDistributionPoints }: Certificate) => {
+const mustBeFetched = async (em: EntityManager, certificate: Certificate) => {
+  const { imported, issuerCaId, crlDistributionPoints } = certificate
   const urls = askedUrls(crlDistributionPoints)
   if (urls.length === 0) throw new Failure('NO_CRL_AVAILABLE', 'The certificate names no list that can be fetched.')
-  const known = await em.count(Ca, { id: issuerCaId ?? null, archived: false })
-  if (known === 0) throw new Failure('NO_CRL_AVAILABLE', 'The issuer of the certificate is no known CA.')
+  const ca = await em.findOne(Ca, { id: issuerCaId ?? null, archived: false }, { fields: ['privateKeyId'] })
+  if (!ca) throw new Failure('NO_CRL_AVAILABLE', 'The issuer of the certificate is no known CA.')
+  if (ca.privateKeyId && !imported) throw new Failure('NO_CRL_AVAILABLE', 'The list of the CA is not made yet.')
   return { caId: issuerCaId ?? '', urls }
 }
 
