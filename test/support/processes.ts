@@ -16,7 +16,7 @@ import { realmSecrets } from './keycloak.ts'
 import { createClient, stack, tokenFor } from './stack.ts'
 
 const database = 'certwright'
-const adminClient = { clientId: demoPrincipals.adminClientId, secret: 'the-secret-of-all-stories' }
+const adminClient = { clientId: demoPrincipals.adminClientId, secret: realmSecrets.ADMIN_CLIENT_SECRET }
 
 /** The client by which their worker writes to the identity provider. */
 export const directoryClient = {
