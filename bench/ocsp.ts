@@ -1,13 +1,11 @@
 // `npm run bench:ocsp`: answers of our OCSP responder a second, from kept signatures and signed for each question, at 1, 8 and 32
-// clients; openssl's own responder and the bare signing rate of the processors beside it. BENCH_ANSWERS names how many questions
+// clients, and the bare signing rate of the processors beside it. BENCH_ANSWERS names how many questions
 // each row asks. Kept in bench/results/ocsp.json.
-import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { freePort } from '../embedded/processes/ports.ts'
 import { parseCertificate, parseCertificatePem } from '../pki/certificate/certificate.ts'
 import { encodeOcspRequest } from '../pki/ocsp/request.ts'
 import { decodePem } from '../pki/pem.ts'
@@ -29,7 +27,6 @@ const columns = {
 const answers = Number(process.env['BENCH_ANSWERS'] ?? 5000)
 const clientCounts = [1, 8, 32]
 const certificates = 50
-const folder = 'data/bench-ocsp'
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
@@ -97,31 +94,6 @@ const questionsOf = ({ serialNumbers, issuer }: Place, nonces: boolean) => {
   }
 }
 
-/** openssl's responder over an index of as many certificates of a CA of its own; it serves one question at a time. */
-const startPeer = async () => {
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${folder}/ca.key`]
-  const made = ['req', '-x509', ...key, '-subj', '/CN=Bench', '-days', '99', '-out', `${folder}/ca.pem`]
-  execFileSync('openssl', made, { stdio: 'ignore' })
-  const serialNumbers = Array.from(
-    { length: certificates },
-    (_, index) => `4${(index + 16).toString(16).padStart(31, '0')}`,
-  )
-  const lines = serialNumbers.map(serial => `V\t360101000000Z\t\t${serial.toUpperCase()}\tunknown\t/CN=x\n`)
-  writeFileSync(`${folder}/index.txt`, lines.join(''))
-  const port = await freePort()
-  const files = ['-index', `${folder}/index.txt`, '-CA', `${folder}/ca.pem`, '-rsigner', `${folder}/ca.pem`]
-  const child = spawn('openssl', ['ocsp', ...files, '-rkey', `${folder}/ca.key`, '-nmin', '5', '-port', String(port)])
-  await once(child.stdout, 'data')
-  const issuer = parseCertificatePem(execFileSync('openssl', ['x509', '-in', `${folder}/ca.pem`], { encoding: 'utf8' }))
-  const stop = (): void => {
-    child.kill()
-    rmSync(folder, { recursive: true, force: true })
-  }
-  return { place: { url: `http://127.0.0.1:${port}/`, serialNumbers, issuer }, stop }
-}
-
 interface Measured {
   readonly asked: string
   readonly ask: Ask
@@ -141,7 +113,6 @@ const measure = async ({ asked, ask, raw, parts }: Measured, clients: number) =>
 }
 
 const stack = await startStack()
-const peer = await startPeer()
 try {
   const place = await makePlace(stack)
   const raw = rawEcSignaturesPerSecond(3)
@@ -149,12 +120,6 @@ try {
   const cases: Measured[] = [
     { asked: 'GET, a kept signature', ask: getting(place.url, questionsOf(place, false)), raw, parts },
     { asked: 'POST with a nonce, signed', ask: posting(place.url, questionsOf(place, true)), raw, parts },
-    {
-      asked: 'openssl ocsp, with a nonce',
-      ask: posting(peer.place.url, questionsOf(peer.place, true)),
-      raw,
-      parts: [],
-    },
   ]
   const rows: object[] = []
   for (const [one, clients] of cases.flatMap(each => clientCounts.map(count => [each, count] as const)))
@@ -167,6 +132,5 @@ try {
   keepTable('ocsp', rows, columns)
   say('Kept in bench/results/ocsp.json and docs/performance.md')
 } finally {
-  peer.stop()
   await stack.stop()
 }
