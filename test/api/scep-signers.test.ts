@@ -17,7 +17,7 @@ import { serviceUrlOf } from '../support/database.ts'
 import { factsOf, issueNew, refusalOf, setSetting, until } from '../support/issuing.ts'
 import { decrypt, enveloped, makeScepScene, replyAttributes, signScep, type ScepScene } from '../support/scep.ts'
 import { makeScene, startService, testPayloadKeys, type Service } from '../support/service.ts'
-import { stack } from '../support/stack.ts'
+import { ownNamespace, stack } from '../support/stack.ts'
 
 const dayMs = 86_400_000
 let days = 0
@@ -37,7 +37,7 @@ const startOther = async (): Promise<Api> => {
     databaseName: `certwright_unused_${process.env['JEST_WORKER_ID']}`,
     deps: {
       orm: await openStorage({ url: serviceUrlOf(service.databaseUrl), connections: 5 }),
-      temporal: connectTemporal({ address, namespace: 'certwright', taskQueue, dataConverter }),
+      temporal: connectTemporal({ address, namespace: ownNamespace, taskQueue, dataConverter }),
       authenticate: service.deps.authenticate,
       seal: service.deps.seal,
       settings: service.deps.settings,

@@ -12,7 +12,7 @@ import { prepareTemporal, startTemporal } from '../../embedded/servers/temporal.
 import { bundleWorkflows } from '../../worker/worker.ts'
 import { openIdentities } from './identities.ts'
 import { realmSecrets, startKeycloak } from './keycloak.ts'
-import { DIRECTORY_CLIENT, LOGIN_CLIENT, keepTeardown } from './stack.ts'
+import { DIRECTORY_CLIENT, LOGIN_CLIENT, keepTeardown, namespacesOf } from './stack.ts'
 
 const timed = async <T>(stage: string, work: () => Promise<T>): Promise<T> => {
   const started = performance.now()
@@ -45,7 +45,7 @@ const postgres = async (folder: string) =>
     databases: ['identity'],
   })
 
-const temporal = async (folder: string) => {
+const temporalServer = async (folder: string) => {
   const given = process.env['TEMPORAL_ADDRESS']
   if (given) {
     await prepareTemporal(given)
@@ -55,6 +55,12 @@ const temporal = async (folder: string) => {
   const files = { databaseFile: join(folder, 'temporal.db'), logFile: join(folder, 'logs/temporal.log') }
   const { address } = await startTemporal({ program, port: await freePort(), ...files })
   return { address, program }
+}
+
+const temporal = async (folder: string, workers: number) => {
+  const server = await temporalServer(folder)
+  for (const namespace of namespacesOf(workers)) await prepareTemporal(server.address, namespace)
+  return server
 }
 
 const workflowBundle = async (folder: string) => {
@@ -103,10 +109,10 @@ const identityProvider = async (folder: string, parts: Parts) => {
   return provider
 }
 
-const start = async (folder: string) => {
+const start = async (folder: string, workers: number) => {
   const [database, { address, program }, mail, bundle] = await Promise.all([
     timed('PostgreSQL', () => postgres(folder)),
-    timed('Temporal', () => temporal(folder)),
+    timed('Temporal', () => temporal(folder, workers)),
     timed('mail catcher', async () => startMailCatcher({ smtpPort: await freePort(), inboxPort: await freePort() })),
     timed('workflow bundle', () => workflowBundle(folder)),
   ])
@@ -134,7 +140,7 @@ const stopAtSignals = (stop: () => Promise<void>) => {
 }
 
 /** Starts the one stack of a test run: real servers on free ports, with their data in a temporary folder. */
-export default async (): Promise<void> => {
+export default async ({ maxWorkers }: { maxWorkers: number }): Promise<void> => {
   const folder = makeFolder()
   const stopServers = async () => {
     await stopRemaining()
@@ -142,7 +148,7 @@ export default async (): Promise<void> => {
   }
   stopAtSignals(stopServers)
   try {
-    const stops = await timed('test stack', () => start(folder))
+    const stops = await timed('test stack', () => start(folder, maxWorkers))
     keepTeardown(async () => {
       for (const stop of stops) await stop()
       await stopServers()

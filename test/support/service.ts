@@ -16,9 +16,7 @@ import { createDataConverter } from '../../worker/payload-codec.ts'
 import { createRuns } from '../../worker/runs.ts'
 import { createWorker } from '../../worker/worker.ts'
 import { startApi, type Api } from './api.ts'
-import { directorySettings, stack } from './stack.ts'
-
-const namespace = 'certwright'
+import { directorySettings, ownNamespace as namespace, stack } from './stack.ts'
 
 /** The payload key of all test runs; recorded histories are encrypted under it. */
 export const testPayloadKeys = new Map([['test', Buffer.alloc(32, 7)]])

@@ -50,6 +50,13 @@ export const stack = {
   smtpPort: () => Number(variable('TEST_SMTP_PORT')),
 }
 
+/** The namespaces in which so many workers of jest start runs. */
+export const namespacesOf = (workers: number): string[] =>
+  Array.from({ length: workers }, (_, index) => `certwright-${index + 1}`)
+
+/** The namespace of this worker of jest: ids of runs such as `import-clients` are there once an installation. */
+export const ownNamespace = `certwright-${process.env['JEST_WORKER_ID'] ?? 1}`
+
 let opened: Promise<Identities> | undefined
 
 const store = () => (opened ??= openIdentities())

@@ -22,7 +22,7 @@ import { approve, confirmed, decline, requestsChanged, verifyEmail, type Verdict
 import { hashOfToken, makeTokens } from '../../storage/verification-tokens.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { factsOf, issueNew, requestRow, until } from '../support/issuing.ts'
-import { stack } from '../support/stack.ts'
+import { ownNamespace, stack } from '../support/stack.ts'
 import { makeScene, startService, testPayloadKeys, type Scene, type Service } from '../support/service.ts'
 import { approved, report } from '../faults/reckoning.ts'
 import { pendingState } from './rig.ts'
@@ -145,7 +145,7 @@ describe('an approval', () => {
     const [one, other] = [await openRequest(), await openRequest()]
     const { id } = await approver()
     // Sealed for the run of one request, it even names the other: who holds our keys could make no better.
-    const context = { type: 'workflow', namespace: 'certwright', workflowId: one.workflowId } as const
+    const context = { type: 'workflow', namespace: ownNamespace, workflowId: one.workflowId } as const
     const data = Buffer.from(JSON.stringify(verdictOf(other.id, id)))
     const seen = await ours.encode([{ metadata: { encoding: Buffer.from('json/plain') }, data }], context)
     const handle = sending(() => seen).workflow.getHandle(other.workflowId)
@@ -194,7 +194,7 @@ describe('a proof of an address', () => {
     expect(await codeOf(one.handle.executeUpdate(verifyEmail, { args: [other.proof] }))).toBe('ACCESS_DENIED')
     const borrowed = { ...other.proof, certRequestId: one.id }
     expect(await codeOf(one.handle.executeUpdate(verifyEmail, { args: [borrowed] }))).toBe('INVALID_TOKEN')
-    const context = { type: 'workflow', namespace: 'certwright', workflowId: one.workflowId } as const
+    const context = { type: 'workflow', namespace: ownNamespace, workflowId: one.workflowId } as const
     const data = Buffer.from(JSON.stringify(other.proof))
     const seen = await ours.encode([{ metadata: { encoding: Buffer.from('json/plain') }, data }], context)
     const handle = sending(() => seen).workflow.getHandle(other.workflowId)
