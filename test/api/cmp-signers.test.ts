@@ -7,10 +7,8 @@ import { parseCertificatePem } from '../../pki/certificate/certificate.ts'
 import { signatureAlgorithms } from '../../pki/keys/algorithms.ts'
 import { Seal } from '../../storage/seal.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
-import { Certificate } from '../../storage/rows/certificate.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { Policy } from '../../storage/rows/policy.ts'
-import { PolicySigner } from '../../storage/rows/policy-signer.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { Setting } from '../../storage/rows/setting.ts'
 import type { Reply } from '../support/api.ts'
@@ -18,10 +16,12 @@ import { pbm, protectedPart } from '../support/cmp-messages.ts'
 import { makeCmpScene, type CmpScene } from '../support/cmp.ts'
 import { blocksOf, factsOf, issueNew, refusalOf, until } from '../support/issuing.ts'
 import { startService, type Service } from '../support/service.ts'
+import { certificateOf, losses, signersOf } from '../support/signers.ts'
 
 const dayMs = 86_400_000
 let days = 0
 const clock = () => new Date(Date.now() + days * dayMs)
+const wait = (longer: number): void => void (days = longer)
 
 let service: Service
 let scene: CmpScene
@@ -40,14 +40,12 @@ afterAll(() => service.stop())
 const partFor = (name: keyof typeof signatureAlgorithms = 'SHA256_WITH_ECDSA'): Buffer =>
   protectedPart({ protectionAlg: signatureAlgorithms[name].identifier })
 const part = partFor()
-const signers = () => service.em().find(PolicySigner, { policyId: scene.policyId }, { orderBy: { createdDate: 'asc' } })
+const signers = () => signersOf(service, scene.policyId)
 const signerPem = async (): Promise<string> => {
   const { status, body } = await scene.configuration()
   if (status !== 200) throw new Error(`There is no signer: ${status} ${JSON.stringify(body)}`)
   return body.signerCertificatePem
 }
-const certificateOf = (pem: string): Promise<Certificate> =>
-  service.em().findOneOrFail(Certificate, { fingerprint: parseCertificatePem(pem).fingerprint })
 const revoke = async (id: string, reason = 'SUPERSEDED'): Promise<void> => {
   const admin = await service.user({ GLOBAL: ['ADMIN'] })
   const { status } = await admin.post(`/api/v1/certificates/revoke?id=${id}&revocationReason=${reason}`)
@@ -90,7 +88,7 @@ test('the configuration tells all of it, and the signer with its chain', async (
 test('the signer is a certificate of the policy of the system, and an auditor finds its making', async () => {
   const { policyId, realmId } = scene
   const home = await systemPolicy()
-  const { id, certRequestId, endEntityId, ...made } = await certificateOf(await signerPem())
+  const { id, certRequestId, endEntityId, ...made } = await certificateOf(service, await signerPem())
   expect(made).toMatchObject({ policyId: home.id, realmId: home.realmId, privateKeyId: null })
   const { name } = await service.em().findOneOrFail(Policy, policyId)
   const owner = await service.em().findOneOrFail(EndEntity, endEntityId)
@@ -106,7 +104,7 @@ test('the signer is a certificate of the policy of the system, and an auditor fi
 })
 
 test('the key of the signer cannot be downloaded, by ADMIN neither', async () => {
-  const { id } = await certificateOf(await signerPem())
+  const { id } = await certificateOf(service, await signerPem())
   const admin = await service.user({ GLOBAL: ['ADMIN'] })
   for (const what of ['download-private-key', 'pkcs12'])
     expect(refusalOf(await admin.get(`/api/v1/certificates/${id}/${what}`))).toEqual([422, 'PRIVATE_KEY_NOT_AVAILABLE'])
@@ -142,7 +140,7 @@ test('30 days before its end the next one is made beside, and another algorithm 
 
 test.each(['SUPERSEDED', 'CERTIFICATE_HOLD'])('a made one that is revoked (%s) is replaced at once', async reason => {
   const first = await signerPem()
-  await revoke((await certificateOf(first)).id, reason)
+  await revoke((await certificateOf(service, first)).id, reason)
   const { status, body } = await scene.sign(part)
   expect(status).toBe(200)
   expect(body.signerCertificatePem).not.toBe(first)
@@ -181,19 +179,13 @@ describe('a signer that the policy names', () => {
 
   test('signs, and none is made', async () => {
     const { status, body } = await scene.sign(part)
-    expect([status, (await certificateOf(body.signerCertificatePem)).id]).toEqual([200, id])
+    expect([status, (await certificateOf(service, body.signerCertificatePem)).id]).toEqual([200, id])
     expect((await scene.configuration()).body.signerCertificateId).toBe(id)
     expect(await signers()).toHaveLength(0)
   })
 
-  test.each([
-    ['is revoked', () => revoke(id)],
-    ['is on hold', () => revoke(id, 'CERTIFICATE_HOLD')],
-    ['is archived', () => service.em().nativeUpdate(Certificate, { id }, { archived: true })],
-    ['has expired', async () => void (days = 400)],
-    ['has lost its key', () => service.em().nativeUpdate(Certificate, { id }, { privateKeyId: null })],
-  ])('is neither told nor used when it %s', async (_, make) => {
-    await make()
+  test.each(losses)('is neither told nor used when it %s', async (_, make) => {
+    await make({ id, em: service.em, revoke, wait })
     expect(await both()).toEqual(twice('SIGNER_NOT_AVAILABLE'))
   })
 

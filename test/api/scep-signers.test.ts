@@ -17,11 +17,13 @@ import { serviceUrlOf } from '../support/database.ts'
 import { factsOf, issueNew, refusalOf, setSetting, until } from '../support/issuing.ts'
 import { decrypt, enveloped, makeScepScene, replyAttributes, signScep, type ScepScene } from '../support/scep.ts'
 import { makeScene, startService, testPayloadKeys, type Service } from '../support/service.ts'
+import { certificateOf, losses, signersOf } from '../support/signers.ts'
 import { ownNamespace, stack } from '../support/stack.ts'
 
 const dayMs = 86_400_000
 let days = 0
 const clock = () => new Date(Date.now() + days * dayMs)
+const wait = (longer: number): void => void (days = longer)
 
 let service: Service
 let other: Api
@@ -64,16 +66,13 @@ afterAll(async () => {
   await service.stop()
 })
 
-const signers = ({ policyId } = scene) =>
-  service.em().find(PolicySigner, { policyId }, { orderBy: { createdDate: 'asc' } })
+const signers = ({ policyId } = scene) => signersOf(service, policyId)
 const signerPem = async ({ configuration } = scene): Promise<string> => {
   const { status, body } = await configuration()
   if (status !== 200) throw new Error(`There is no signer: ${status} ${JSON.stringify(body)}`)
   return body.signerCertificatePem
 }
 const fingerprintOf = (pem: string): string => parseCertificatePem(pem).fingerprint
-const certificateOf = (pem: string): Promise<Certificate> =>
-  service.em().findOneOrFail(Certificate, { fingerprint: fingerprintOf(pem) })
 const revoke = async (certificateId: string, revocationReason = 'SUPERSEDED'): Promise<Reply> =>
   scene.owner.post(`/api/v1/certificates/revoke?id=${certificateId}&revocationReason=${revocationReason}`)
 const refused = async (): Promise<unknown[]> => {
@@ -112,7 +111,7 @@ test('runs that overtake each other make one signer, and leave no key behind', a
 
 test('an auditor finds the signer: its request, its certificate, who owns it, and that it was made', async () => {
   const { policyId, realmId, owner } = scene
-  const { id, certRequestId, endEntityId } = await certificateOf(await signerPem())
+  const { id, certRequestId, endEntityId } = await certificateOf(service, await signerPem())
   const { name } = await service.em().findOneOrFail(Policy, policyId)
   expect(await service.em().findOneOrFail(EndEntity, endEntityId)).toMatchObject({
     realmId,
@@ -130,7 +129,7 @@ test('an auditor finds the signer: its request, its certificate, who owns it, an
 })
 
 test('the key of the signer cannot be downloaded, by ADMIN neither', async () => {
-  const { id } = await certificateOf(await signerPem())
+  const { id } = await certificateOf(service, await signerPem())
   const admin = await service.user({ GLOBAL: ['ADMIN'] })
   const reply = await admin.get(`/api/v1/certificates/${id}/download-private-key`)
   expect(refusalOf(reply)).toEqual([422, 'PRIVATE_KEY_NOT_AVAILABLE'])
@@ -159,7 +158,9 @@ test('30 days before its end the next one is made, and what was encrypted to the
   days = 366.1
   expect(refusalOf(await decrypt(gateway, policyId, envelope))).toEqual([422, 'DECRYPTION_FAILED'])
   expect(await signerPem()).toBe(second)
-  const owners = new Set([await certificateOf(first), await certificateOf(second)].map(one => one.endEntityId))
+  const owners = new Set(
+    [await certificateOf(service, first), await certificateOf(service, second)].map(one => one.endEntityId),
+  )
   expect(owners.size).toBe(1)
 })
 
@@ -177,7 +178,7 @@ test.each(['SUPERSEDED', 'CERTIFICATE_HOLD'])(
     const { gateway, policyId } = scene
     const first = await signerPem()
     const { envelope } = await enveloped(bench, first)
-    const { id, serialNumber } = await certificateOf(first)
+    const { id, serialNumber } = await certificateOf(service, first)
     expect((await decrypt(gateway, policyId, envelope)).status).toBe(200)
     expect((await revoke(id, reason)).status).toBe(200)
     expect(refusalOf(await decrypt(gateway, policyId, envelope))).toEqual([422, 'DECRYPTION_FAILED'])
@@ -253,7 +254,7 @@ describe('a signer that the policy names', () => {
   test('signs and decrypts, and none is made', async () => {
     const { gateway, policyId } = scene
     const pem = await signerPem()
-    expect((await certificateOf(pem)).id).toBe(id)
+    expect((await certificateOf(service, pem)).id).toBe(id)
     const { content, envelope } = await enveloped(bench, pem)
     const { body } = await decrypt(gateway, policyId, envelope)
     expect(body.decryptedDataBase64).toBe(content.toString('base64'))
@@ -261,14 +262,8 @@ describe('a signer that the policy names', () => {
     expect(await signers()).toHaveLength(0)
   })
 
-  test.each([
-    ['is revoked', () => revoke(id)],
-    ['is on hold', () => revoke(id, 'CERTIFICATE_HOLD')],
-    ['is archived', () => service.em().nativeUpdate(Certificate, { id }, { archived: true })],
-    ['has expired', async () => void (days = 400)],
-    ['has lost its key', () => service.em().nativeUpdate(Certificate, { id }, { privateKeyId: null })],
-  ])('serves no more when it %s', async (_, make) => {
-    await make()
+  test.each(losses)('serves no more when it %s', async (_, make) => {
+    await make({ id, em: service.em, revoke, wait })
     expect(await refused()).toEqual(notAvailable)
   })
 
