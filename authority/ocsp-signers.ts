@@ -4,7 +4,12 @@ import type { KeyObject } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { KeySpec } from '../domain/key-rules.ts'
 import type { Validity } from '../domain/validity.ts'
-import { generateSerialNumber, issueCertificate, parseCertificate } from '../pki/certificate/certificate.ts'
+import {
+  generateSerialNumber,
+  issueCertificate,
+  lintEdition,
+  parseCertificate,
+} from '../pki/certificate/certificate.ts'
 import { internalTemplates } from '../pki/certificate/templates.ts'
 import { generateKeyPair, type KeyPair } from '../pki/keys/key-pair.ts'
 import { publicKeyHash } from '../pki/keys/request-key.ts'
@@ -70,7 +75,8 @@ const store = (em: EntityManager, seal: Seal, { caId, der, keys }: { caId: strin
   const { serialNumber, validNotBefore, validNotAfter, subjectDn } = certificate
   const privateKeyId = sealPrivateKey(em, seal, { pkcs8: keys.privateKeyPkcs8, use })
   em.create(OcspSigner, { id, caId, privateKeyId, serialNumber, validNotBefore, validNotAfter, der })
-  record(em, { type: 'SIGNER_RENEWED', objectId: caId, what: `OCSP signer ${subjectDn} (${serialNumber}) made` })
+  const what = `OCSP signer ${subjectDn} (${serialNumber}) made after ${lintEdition}`
+  record(em, { type: 'SIGNER_RENEWED', objectId: caId, what })
 }
 
 /** The CAs whose signer is to be made now, of all or of one. */

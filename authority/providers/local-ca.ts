@@ -7,6 +7,7 @@ import {
   generateSerialNumber,
   issueCertificate,
   issuerOf,
+  lintEdition,
   parseCertificate,
   selfIssuer,
   type CertificateDescription,
@@ -100,7 +101,11 @@ const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, pare
     certificateProviderId: plan.providerId,
     privateKeyId: sealPrivateKey(plan.em, plan.seal, { pkcs8: keys.privateKeyPkcs8, use }),
   })
-  record(plan.em, { type: 'ENTITY_CREATED', objectId: id, what: `CA ${certificate.subjectDn} created` })
+  record(plan.em, {
+    type: 'ENTITY_CREATED',
+    objectId: id,
+    what: `CA ${certificate.subjectDn} created after ${lintEdition}`,
+  })
   return { caId: id, row, key, certificate }
 }
 

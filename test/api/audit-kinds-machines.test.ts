@@ -7,7 +7,7 @@ import { Workbench } from '../pki/openssl.ts'
 import { giveGrants } from '../support/api.ts'
 import {
   auditRecording,
-  created,
+  caMade,
   crlIssued,
   machineKinds,
   must,
@@ -123,11 +123,7 @@ test('a provider rolls over, and another rollover is canceled', async () => {
     ...ofProvider,
     what: new RegExp(`^Rollover of certificate provider House .* planned for ${when}$`),
   })
-  const ofCa = (objectId: string) => [
-    ...created(objectId, /^CA CN=House .* created$/, { realmId: null, byService: true }),
-    crlIssued(objectId),
-    ocspSignerMade(objectId),
-  ]
+  const ofCa = (objectId: string) => [...caMade(objectId, 'CN=House .*'), crlIssued(objectId), ocspSignerMade(objectId)]
   await recording(async () => {
     const { issuingCaId } = await must(rollOver(admin, provider))
     const what = /^CA CN=House .* G2 of provider House .* took over from CN=House .* CA$/

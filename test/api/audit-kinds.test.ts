@@ -9,6 +9,7 @@ import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import {
   auditRecording,
+  caMade,
   created,
   crlIssued,
   ocspSignerMade,
@@ -103,9 +104,7 @@ test('a provider is created with its CAs, updated, and its connection fails', as
         .execute<{ id: string }[]>('select id from ca where certificate_provider_id = ?', [id])
       return made.length === 2 && made
     })
-    const ofCas = cas.flatMap(ca =>
-      created(ca.id, /^CA CN=Audited (Root|Issuing) CA created$/, { realmId: null, byService: true }),
-    )
+    const ofCas = cas.flatMap(ca => caMade(ca.id, 'CN=Audited (Root|Issuing) CA'))
     const ofLists = cas.map(({ id: objectId }) => crlIssued(objectId))
     const ofSigners = cas.map(({ id: objectId }) => ocspSignerMade(objectId))
     const made = created(id, /^Certificate provider Audited created$/, { realmId: null })

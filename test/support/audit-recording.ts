@@ -66,6 +66,12 @@ export const created = (objectId: string, what: RegExp, members: Partial<Expecte
   { type: 'ENTITY_CREATED', objectId, what, ...members },
 ]
 
+const lint = String.raw`lint [0-9a-f]{8} \(\d+ rules\)`
+
+/** A CA that was made here, of a name as this pattern has it. */
+export const caMade = (objectId: string, name: string): Expected[] =>
+  created(objectId, new RegExp(`^CA ${name} created after ${lint}$`), { realmId: null, byService: true })
+
 /** A list that a CA issued. */
 export const crlIssued = (objectId: string): Expected => ({
   type: 'CRL_ISSUED',
@@ -81,7 +87,7 @@ export const ocspSignerMade = (objectId: string): Expected => ({
   objectId,
   realmId: null,
   byService: true,
-  what: /^OCSP signer CN=OCSP signer .* made$/,
+  what: new RegExp(`^OCSP signer CN=OCSP signer .* made after ${lint}$`),
 })
 
 /** The kinds that test/api/audit-kinds-lifecycle.test.ts tries. */
