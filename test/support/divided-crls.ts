@@ -4,9 +4,9 @@ import { issueCrls } from '../../authority/crl.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { encodePem } from '../../pki/pem.ts'
 import { tryOpenssl, type Workbench } from '../pki/openssl.ts'
-import { blocksOf, until, type Issued } from './issuing.ts'
+import { blocksOf, type Issued } from './issuing.ts'
 import { issuingCaOf, newLocalProvider } from './local-providers.ts'
-import { readCrl, type ReadCrl } from './revoking.ts'
+import { crlWhere, fetchCrl, type ReadCrl } from './revoking.ts'
 
 export type { ReadCrl as ReadList } from './revoking.ts'
 import { makeScene, type Scene, type Service } from './service.ts'
@@ -32,18 +32,15 @@ export const ending = (partition: number | null, delta = false): string =>
   `${partition ? `-${partition}` : ''}${delta ? '-delta' : ''}`
 
 /** The list with this ending as anybody fetches it. */
-export const fetchList = async ({ service, bench, caId }: Divided, named = ''): Promise<ReadCrl> => {
-  const response = await fetch(`${service.url}/pki/crl/${caId}${named}.crl`)
-  if (response.status !== 200) throw new Error(`There is no list ${caId}${named}: ${response.status}`)
-  return readCrl(bench, Buffer.from(await response.arrayBuffer()), response.headers)
-}
+export const fetchList = ({ service, bench, caId }: Divided, named = ''): Promise<ReadCrl> =>
+  fetchCrl(service, bench, `${caId}${named}`)
 
 /** Waits for the list with this ending of which this holds. */
-export const listWhere = (divided: Divided, named: string, holds: (crl: ReadCrl) => boolean): Promise<ReadCrl> =>
-  until(`the list ${named} tells it`, async () => {
-    const crl = await fetchList(divided, named)
-    return holds(crl) && crl
-  })
+export const listWhere = (
+  { service, bench, caId }: Divided,
+  named: string,
+  holds: (crl: ReadCrl) => boolean,
+): Promise<ReadCrl> => crlWhere(service, bench, { caId: `${caId}${named}`, what: `the list ${named} tells it`, holds })
 
 /** The partition that a certificate is recorded with. */
 export const partitionOf = async ({ service }: Divided, { id }: Pick<Issued, 'id'>): Promise<number | null> =>

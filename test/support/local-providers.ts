@@ -2,19 +2,25 @@
 import { randomUUID } from 'node:crypto'
 import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
+import type { ApiCaller } from './api.ts'
 import { until } from './issuing.ts'
 import type { Service } from './service.ts'
 
-/** Makes a LOCAL provider and answers its id; its CAs follow. */
-export const newLocalProvider = async (service: Service, configuration: object = {}): Promise<string> => {
-  const admin = await service.user({ GLOBAL: ['ADMIN'] })
-  const { body } = await admin.post('/api/v1/certificate-providers', {
-    name: randomUUID(),
-    certificateProviderType: 'LOCAL',
-    configuration: JSON.stringify(configuration),
-  })
-  return body.id
+/** Has an administrator make a LOCAL provider, and answers its id; its CAs follow. */
+export const makeLocalProvider = async (
+  admin: ApiCaller,
+  configuration: object,
+  name: string = randomUUID(),
+): Promise<string> => {
+  const body = { name, certificateProviderType: 'LOCAL', configuration: JSON.stringify(configuration) }
+  const made = await admin.post('/api/v1/certificate-providers', body)
+  if (made.status !== 201) throw new Error(`No provider: ${JSON.stringify(made.body)}`)
+  return made.body.id
 }
+
+/** A LOCAL provider that some administrator makes. */
+export const newLocalProvider = async (service: Service, configuration: object = {}): Promise<string> =>
+  makeLocalProvider(await service.user({ GLOBAL: ['ADMIN'] }), configuration)
 
 /** The CA that a provider issues from, once it is made. */
 export const issuingCaOf = async (service: Service, providerId: string): Promise<Ca> => {

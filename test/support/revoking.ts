@@ -39,7 +39,7 @@ export const readCrl = async (bench: Workbench, der: Buffer, headers = new Heade
   return { der, file, number: Number(number), entries: new Map(entries), length: entries.length, headers }
 }
 
-/** The list of a CA as the service answers it. */
+/** The list of a CA as the service answers it; the name of a partition or a delta list may stand behind the id. */
 export const fetchCrl = async ({ url }: Service, bench: Workbench, caId: string): Promise<ReadCrl> => {
   const response = await fetch(`${url}/pki/crl/${caId}.crl`)
   if (response.status !== 200) throw new Error(`There is no list of CA ${caId}: ${response.status}`)

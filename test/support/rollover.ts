@@ -1,6 +1,7 @@
 // What the tests of rollovers share.
 import { randomUUID } from 'node:crypto'
 import type { ApiCaller } from './api.ts'
+import { makeLocalProvider } from './local-providers.ts'
 import type { Service } from './service.ts'
 
 const path = '/api/v1/certificate-providers'
@@ -8,10 +9,8 @@ const path = '/api/v1/certificate-providers'
 /** A LOCAL provider of its own, made by an administrator. */
 export const newProvider = async (admin: ApiCaller, configuration: object = {}) => {
   const name = `House ${randomUUID()}`
-  const body = { name, certificateProviderType: 'LOCAL', configuration: JSON.stringify(configuration) }
-  const made = await admin.post(path, body)
-  if (made.status !== 201) throw new Error(`No provider: ${JSON.stringify(made.body)}`)
-  return { id: made.body.id as string, name, url: `${path}/${made.body.id}/rollover` }
+  const id = await makeLocalProvider(admin, configuration, name)
+  return { id, name, url: `${path}/${id}/rollover` }
 }
 
 /** A provider as it is answered now. */
