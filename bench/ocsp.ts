@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { parseCertificate, parseCertificatePem } from '../pki/certificate/certificate.ts'
 import { encodeOcspRequest } from '../pki/ocsp/request.ts'
@@ -33,30 +33,25 @@ const rounded = (value: number): number => Math.round(value * 100) / 100
 /** A responder: sends one question and throws unless it is answered. */
 type Ask = (index: number) => Promise<void>
 
-/** POST over connections that are kept where the other side keeps them. */
-const posting = (url: string, bodyOf: (index: number) => Buffer): Ask => {
+/** Sends each question over connections that are kept. */
+const asking = (send: (agent: Agent, index: number) => ClientRequest): Ask => {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 })
-  const headers = { 'content-type': 'application/ocsp-request' }
   return async index => {
-    const body = bodyOf(index)
-    const sent = request(url, { method: 'POST', agent, headers: { ...headers, 'content-length': body.length } })
-    sent.end(body)
-    const [answer] = (await once(sent, 'response')) as [Parameters<typeof buffer>[0] & { statusCode: number }]
+    const [answer] = (await once(send(agent, index), 'response')) as [IncomingMessage]
     const { length } = await buffer(answer)
     if (answer.statusCode !== 200 || length < 100) throw new Error(`No answer: ${answer.statusCode}, ${length} octets`)
   }
 }
 
-const getting = (url: string, bodyOf: (index: number) => Buffer): Ask => {
-  const agent = new Agent({ keepAlive: true, maxSockets: 32 })
-  return async index => {
-    const sent = request(`${url}/${encodeURIComponent(bodyOf(index).toString('base64'))}`, { agent })
-    sent.end()
-    const [answer] = (await once(sent, 'response')) as [Parameters<typeof buffer>[0] & { statusCode: number }]
-    const { length } = await buffer(answer)
-    if (answer.statusCode !== 200 || length < 100) throw new Error(`No answer: ${answer.statusCode}, ${length} octets`)
-  }
-}
+const posting = (url: string, bodyOf: (index: number) => Buffer): Ask =>
+  asking((agent, index) => {
+    const body = bodyOf(index)
+    const headers = { 'content-type': 'application/ocsp-request', 'content-length': body.length }
+    return request(url, { method: 'POST', agent, headers }).end(body)
+  })
+
+const getting = (url: string, bodyOf: (index: number) => Buffer): Ask =>
+  asking((agent, index) => request(`${url}/${encodeURIComponent(bodyOf(index).toString('base64'))}`, { agent }).end())
 
 interface Place {
   readonly url: string
