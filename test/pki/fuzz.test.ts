@@ -1,7 +1,7 @@
 // Every reader of foreign octets takes thousands of mutated messages; `npm run fuzz` gives each a million.
 import { beforeAll, expect, test } from '@jest/globals'
 import { type FuzzSubject, makeFuzzSubjects } from './fuzz-subjects.ts'
-import { fuzz, FuzzFault } from './fuzzing.ts'
+import { fuzz, FuzzFault, longestMs } from './fuzzing.ts'
 
 const count = 2000
 let subjects: readonly FuzzSubject[]
@@ -35,4 +35,18 @@ test('what a reader does not declare is found, and told by its octets', () => {
   }
   expect(() => fuzz(broken, 1, 1)).toThrow(FuzzFault)
   expect(() => fuzz(broken, 1, 1)).toThrow(/^broken threw TypeError: a mistake over [0-9a-f]+$/)
+})
+
+test('a reader that takes too long is found', () => {
+  const busy = (): void => {
+    const begin = process.threadCpuUsage().user
+    while (process.threadCpuUsage().user - begin < 2000 * longestMs);
+  }
+  const slow: FuzzSubject = {
+    name: 'slow',
+    originals: [Buffer.from('3003020101', 'hex')],
+    read: busy,
+    isDeclared: () => true,
+  }
+  expect(() => fuzz(slow, 1, 1)).toThrow(/^slow took \d+/)
 })
