@@ -11,18 +11,14 @@ import { Certificate } from '../storage/rows/certificate.ts'
 import type { FetchedList } from '../workflows/fetch-crl.ts'
 import { mayBeAsked } from './outside/addresses.ts'
 import { getOutside, OutsideError, type OutsideFault } from './outside/ask.ts'
+import { firstOf, places } from './outside/in-turn.ts'
 import type { Services } from './services.ts'
-
-/** So long all URLs of a certificate together may take (contract 10.3). */
-const patienceMs = 10_000
 
 /** The most octets of a list (contract 10.3). */
 const longestList = 20 * 2 ** 20
 
 /** So many are fetched in a worker at once: each may be in memory whole. */
-const mostAtOnce = 4
-
-let fetching = 0
+const inPlace = places(4, 'Too many revocation lists are being fetched now.')
 
 interface Wanted {
   readonly caId: string
@@ -61,33 +57,15 @@ const fetchOne = async (services: Services, { caId, issuer }: Wanted, { url, ms 
   const { thisUpdate, nextUpdate } = verifyCrl(der, { issuer, now })
   const list = { caId, url, thisUpdate, nextUpdate, fetchedDate: now, der }
   await services.orm.em.fork().transactional(em => storeFetchedCrl(em, list))
+  return url
 }
 
-/** The first list that can be believed; what is left of the time is shared by the URLs that are left. */
 const fetchAny = async (services: Services, wanted: Wanted): Promise<FetchedList> => {
-  const end = performance.now() + patienceMs
-  const problems: string[] = []
-  for (const [index, url] of wanted.urls.entries()) {
-    const ms = Math.max(1, Math.floor((end - performance.now()) / (wanted.urls.length - index)))
-    try {
-      await fetchOne(services, wanted, { url, ms })
-      return { url, problem: null }
-    } catch (error) {
-      problems.push(`The distribution point ${url} ${sentenceOf(error)}.`)
-    }
-  }
-  return { url: null, problem: problems.join(' ') }
-}
-
-const inPlace = async <T>(fetch: () => Promise<T>): Promise<T> => {
-  if (fetching >= mostAtOnce)
-    throw new Failure('SERVICE_UNAVAILABLE', 'Too many revocation lists are being fetched now.')
-  fetching += 1
-  try {
-    return await fetch()
-  } finally {
-    fetching -= 1
-  }
+  const { found, problem } = await firstOf(wanted.urls, {
+    ask: asked => fetchOne(services, wanted, asked),
+    sentenceOf: (url, error) => `The distribution point ${url} ${sentenceOf(error)}.`,
+  })
+  return problem === null ? { url: found, problem } : { url: null, problem }
 }
 
 /** Fetching lists. */

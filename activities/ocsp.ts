@@ -14,15 +14,11 @@ import { Certificate } from '../storage/rows/certificate.ts'
 import type { OcspAnswerFacts, OcspCheck } from '../workflows/ocsp.ts'
 import { mayBeAsked } from './outside/addresses.ts'
 import { OutsideError, type OutsideFault, postOutside } from './outside/ask.ts'
+import { firstOf, places } from './outside/in-turn.ts'
 import type { Services } from './services.ts'
 
-/** So long all responders of a certificate together may take (contract 10.3). */
-const patienceMs = 10_000
-
-/** So many checks go on in a worker at once: responders that do not answer must not take the places of all other work. */
-const mostAtOnce = 8
-
-let asking = 0
+/** So many checks go on in a worker at once. */
+const inPlace = places(8, 'Too many OCSP responders are being asked now.')
 
 /** One question: about which certificate, of whom, and which responders are our own. */
 interface Question {
@@ -88,30 +84,12 @@ const askOne = async (services: Services, question: Question, { url, ms }: { url
   return verifyOcspResponse(der, { serialNumber, issuer, nonce, now: services.clock() })
 }
 
-/** The first valid answer; what is left of the time is shared by the responders that are left. */
 const askAll = async (services: Services, question: Question): Promise<OcspCheck> => {
-  const { urls } = question
-  const end = performance.now() + patienceMs
-  const problems: string[] = []
-  for (const [index, url] of urls.entries()) {
-    const ms = Math.max(1, Math.floor((end - performance.now()) / (urls.length - index)))
-    try {
-      return { answer: factsOf(await askOne(services, question, { url, ms }), url), problem: null }
-    } catch (error) {
-      problems.push(`The OCSP responder ${url} ${sentenceOf(error)}.`)
-    }
-  }
-  return { answer: null, problem: problems.join(' ') }
-}
-
-const inPlace = async <T>(ask: () => Promise<T>): Promise<T> => {
-  if (asking >= mostAtOnce) throw new Failure('SERVICE_UNAVAILABLE', 'Too many OCSP responders are being asked now.')
-  asking += 1
-  try {
-    return await ask()
-  } finally {
-    asking -= 1
-  }
+  const { found, problem } = await firstOf(question.urls, {
+    ask: async asked => factsOf(await askOne(services, question, asked), asked.url),
+    sentenceOf: (url, error) => `The OCSP responder ${url} ${sentenceOf(error)}.`,
+  })
+  return problem === null ? { answer: found, problem } : { answer: null, problem }
 }
 
 /** Asking OCSP responders. */

@@ -40,8 +40,12 @@ interface Row {
   readonly version: number
 }
 
+/** SQL: whether a revocation is kept of the serial number of a row. */
+const isKept = (row: string): string =>
+  `exists (select from kept_revocation k where k.issuer_ca_id = $1 and k.serial_number = ${row}.serial_number)`
+
 // Those of a CA are told once each: what was deleted after its revocation is no certificate any more. What was imported was
-// not issued here, whatever it says. Of CA certificates those of CAs that were taken back are revoked, signers never are.
+// not issued here, whatever it says. CA certificates and signers are good unless they were revoked by their serial number.
 const standing = statement<Row>(
   `select serial_number as serial, revocation_date as date, revocation_reason as reason, version from certificate
     where serial_number = ${anyOf('$2::text[]')} and issuer_ca_id = $1 and not imported
@@ -51,10 +55,10 @@ const standing = statement<Row>(
    union all
    select serial_number, null, null, 0 from ca
     where serial_number = ${anyOf('$2::text[]')} and (issuer_ca_id = $1 or id = $1 and root)
-      and certificate_provider_id is not null
-      and not exists (select from kept_revocation k where k.issuer_ca_id = $1 and k.serial_number = ca.serial_number)
+      and certificate_provider_id is not null and not ${isKept('ca')}
    union all
-   select serial_number, null, null, 0 from ocsp_signer where ca_id = $1 and serial_number = ${anyOf('$2::text[]')}`,
+   select serial_number, null, null, 0 from ocsp_signer
+    where ca_id = $1 and serial_number = ${anyOf('$2::text[]')} and not ${isKept('ocsp_signer')}`,
 )
 
 /** How the certificates of a CA with these serial numbers (hexadecimal) stand; what it never issued is not there. */

@@ -121,6 +121,17 @@ describe('what is not there', () => {
     expect((await scene.verify(part, wrong, other)).body).toEqual({ result: false })
   })
 
+  test('is an end entity of another realm as well, whose name is told to nobody', async () => {
+    const { endEntityId } = await makeCmpScene(service)
+    const { fields } = await service.em().findOneOrFail(EndEntity, endEntityId)
+    for (const octets of [part, protectedPart()]) {
+      const asked = { ...statedIn(part), dataBase64: octets.toString('base64'), endEntityId }
+      expect(refusalOf(await scene.calculate(part, asked))).toEqual([400, 'END_ENTITY_PASSWORD_NOT_FOUND'])
+    }
+    const told = (await eventsOf(scene.policyId)).map(({ eventDescription }) => eventDescription).join('\n')
+    expect([fields.commonName?.length, told.includes(fields.commonName ?? '')]).toEqual([expect.any(Number), false])
+  })
+
   test('an archived end entity protects nothing', async () => {
     const mac = await macOver()
     await service.em().nativeUpdate(EndEntity, { id: scene.endEntityId }, { archived: true })

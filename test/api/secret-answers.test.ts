@@ -4,7 +4,10 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { makeMetrics, metricsServer } from '../../api/endpoints/metrics.ts'
+import { signatureAlgorithms } from '../../pki/keys/algorithms.ts'
 import { EncryptionCodec } from '../../worker/payload-codec.ts'
+import { pbm, protectedPart } from '../support/cmp-messages.ts'
+import { makeCmpScene } from '../support/cmp.ts'
 import { issueNew } from '../support/issuing.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
 import { startApi, type Api, type ApiCaller } from '../support/api.ts'
@@ -33,6 +36,14 @@ describe('no cache keeps an answer', () => {
     })
     expect(await headOf(made)).toEqual([200, 'no-store'])
     expect(await headOf(scene.owner.get('/api/v1/authenticated-principal/'))).toEqual([200, 'no-store'])
+  })
+
+  test('that protects a message of CMP, or judges one', async () => {
+    const { calculate, verify, sign, configuration } = await makeCmpScene(service)
+    const part = protectedPart({ protectionAlg: pbm() })
+    const signed = protectedPart({ protectionAlg: signatureAlgorithms.SHA256_WITH_ECDSA.identifier })
+    for (const reply of [calculate(part), verify(part, Buffer.alloc(32)), sign(signed), configuration()])
+      expect(await headOf(reply)).toEqual([200, 'no-store'])
   })
 
   test.each([

@@ -5,6 +5,8 @@ import { MockActivityEnvironment } from '@temporalio/testing'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Ca } from '../../storage/rows/ca.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { KeptRevocation } from '../../storage/rows/kept-revocation.ts'
+import { OcspSigner } from '../../storage/rows/ocsp-signer.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { issueWorkflowId } from '../../workflows/ids.ts'
 import { tryOpenssl, Workbench } from '../pki/openssl.ts'
@@ -119,6 +121,17 @@ test('a former CA is revoked by its root', async () => {
   expect((await revoke(serialNumber, { revocationReason: 'CA_COMPROMISE' }, root)).status).toBe(200)
   expect(await statusOf(serialNumber, root)).toBe('revoked')
   expect((await listed(serialNumber, root)).entries.get(serialNumber)).toBe('CA Compromise')
+})
+
+test('a signer of OCSP answers that was revoked is told as revoked by the list and by OCSP', async () => {
+  const { issuingCaId } = (await admin.get((await newProvider(admin)).url)).body
+  const { serialNumber, validNotAfter } = await service.em().findOneOrFail(OcspSigner, { caId: issuingCaId })
+  expect(await statusOf(serialNumber, issuingCaId)).toBe('good')
+  expect((await revoke(serialNumber, {}, issuingCaId)).status).toBe(200)
+  expect(await statusOf(serialNumber, issuingCaId)).toBe('revoked')
+  await listed(serialNumber, issuingCaId)
+  const kept = await service.em().findOneOrFail(KeptRevocation, { issuerCaId: issuingCaId, serialNumber })
+  expect(kept.validNotAfter).toEqual(validNotAfter)
 })
 
 test('a serial number is revoked once, however it is written and however many ask', async () => {

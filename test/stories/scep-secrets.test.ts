@@ -1,5 +1,5 @@
-// What becomes of the secrets of devices: after enrolments of every kind, good and refused, none of them stands in a table, in
-// what Temporal keeps, in a log, in an error or in a metric. The same search finds what is stored on purpose.
+// What becomes of the secrets of devices: after enrolments of every kind and messages of CMP, good and refused, none of them
+// stands in a table, in what Temporal keeps, in a log, in an error, in an answer of CMP or in a metric. The same search finds what is stored on purpose.
 import { readdirSync } from 'node:fs'
 import { createPrivateKey, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -9,10 +9,12 @@ import { openCaSigner, openSignerKey } from '../../authority/signers.ts'
 import { temporalNamespace } from '../../embedded/servers/temporal.ts'
 import type { RunningProcess } from '../../embedded/processes/process.ts'
 import { parseCertificate } from '../../pki/certificate/certificate.ts'
+import { signatureAlgorithms } from '../../pki/keys/algorithms.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { PolicySigner } from '../../storage/rows/policy-signer.ts'
 import { parseKeys, Seal } from '../../storage/seal.ts'
+import { pbm, protectedPart, statedIn } from '../support/cmp-messages.ts'
 import { until } from '../support/issuing.ts'
 import { startProcesses, type Processes } from '../support/processes.ts'
 import { certificatesIn, connect, csrOf, enrolled, newDevice, pollContent, rsaKeys } from '../support/scep-device.ts'
@@ -27,6 +29,7 @@ let gateways: RunningProcess[] = []
 let places: Place[] = []
 const secrets = new Map<string, string | Buffer>()
 const errors: string[] = []
+const answers: string[] = []
 const metrics: string[] = []
 const canary = newName()
 const seen = { transactionId: randomUUID(), certRequestId: '' }
@@ -73,6 +76,7 @@ const makePolicy = async (realmId: string, requiresManualApproval: boolean): Pro
     certificateProviderConfiguration: '{"templateSignerName":"DEVICE"}',
     allowedKeyPairModes: ['SERVER_GEN', 'PKCS10'],
     scepConfiguration: {},
+    cmpConfiguration: {},
     requiresManualApproval,
   }
   return (await must('POST', '/policies', policy)).id
@@ -207,6 +211,27 @@ const overRest = async (gateway: Gateway): Promise<void> => {
   await must('POST', `/end-entities/policies/${pair.policyId}/by-pkcs10`, { pkcs10ReqBase64 })
 }
 
+/** MACs by a password, right and wrong ones, and signatures by a signer of CMP. */
+const overCmp = async (gateway: Gateway): Promise<void> => {
+  const { pair } = await newEndEntity(gateway)
+  const part = protectedPart({ protectionAlg: pbm() })
+  const asked = { ...pair, ...statedIn(part) }
+  const answered = async (path: string, body: object) => {
+    const answer = await must('POST', `/cmp${path}`, body)
+    answers.push(JSON.stringify(answer))
+    return answer
+  }
+  const { macBase64 } = await answered('/calculate-mac', asked)
+  const judged = async (mac: string) => (await answered('/verify-mac', { ...asked, macBase64: mac })).result
+  expect([await judged(macBase64), await judged(Buffer.alloc(32, 1).toString('base64'))]).toEqual([true, false])
+  await refusedBy('POST', '/cmp/calculate-mac', { ...asked, iterationCount: 501 })
+  const { policyId } = pair
+  const signed = protectedPart({ protectionAlg: signatureAlgorithms.SHA256_WITH_ECDSA.identifier })
+  await answered('/sign', { policyId, dataBase64: signed.toString('base64') })
+  await refusedBy('POST', '/cmp/sign', { policyId, dataBase64: asked.dataBase64 })
+  answers.push(JSON.stringify(await must('GET', `/cmp/policies/${policyId}/configuration`)))
+}
+
 /** A key that the service makes and hands out. */
 const byServer = async (gateway: Gateway): Promise<void> => {
   const { pair } = await newEndEntity(gateway)
@@ -245,6 +270,7 @@ const live = async (): Promise<void> => {
   await byStaticPassword(shared, password)
   await byApproval(slow)
   await overRest(usual)
+  await overCmp(usual)
   await byServer(usual)
   await keysOfService()
 }
@@ -269,6 +295,7 @@ const collect = async (): Promise<Place[]> => {
     ...runs,
     ...filesIn(service.folder),
     { name: 'errors', text: errors.join('\n') },
+    { name: 'answers of CMP', text: answers.join('\n') },
     ...(await Promise.all(
       urls.map(async (url, index) => ({ name: `metrics ${index}`, text: await (await fetch(url)).text() })),
     )),
@@ -302,6 +329,9 @@ describe('the same search finds what is stored on purpose', () => {
     ['the name of an operation', () => 'authorizeWithEEidAndPassword', ['metrics 0', 'api.log']],
     ['the name of an activity', () => 'makeSigner', ['run of makeSigner']],
     ['a code', () => 'INVALID_PKCS10', ['errors']],
+    ['a code of CMP', () => 'SIGNING_REFUSED', ['errors']],
+    ['the signer of CMP', () => 'CMP signer Policy', ['table end_entity', 'table audit_event']],
+    ['what CMP answers', () => 'signerCertificatePem', ['answers of CMP']],
     ['a name of the worker', () => 'the worker is ready', ['worker.log']],
     ['a name of what the gateway measures', () => 'certwright_scep_seconds', ['metrics 2', 'metrics 3', 'metrics 4']],
   ])('%s', (_, text, expected) => {

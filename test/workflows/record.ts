@@ -128,11 +128,18 @@ const revocation = async (rig: Rig): Promise<void> => {
   await keep(rig, handle, 'revokeCertificates.listed')
 }
 
-const short = async (rig: Rig, type: string, { workflowId, args }: { workflowId: string; args: string[] }) => {
+/** A run that needs nothing from outside, with the name of its history where that is not its type. */
+interface Short {
+  readonly workflowId: string
+  readonly args: string[]
+  readonly name?: string
+}
+
+const short = async (rig: Rig, type: string, { workflowId, args, name = type }: Short) => {
   const options = { workflowId, taskQueue: rig.taskQueue, args }
   const handle = await rig.client.workflow.start(type, options)
   await handle.result()
-  await keep(rig, handle, type)
+  await keep(rig, handle, name)
 }
 
 /** Each of the four runs of an API client, and one that is undone. */
@@ -307,7 +314,9 @@ const recordAll = async (): Promise<void> => {
   const purgeId = purgeWorkflowId('POLICY', id)
   await short(rig, 'purgeArchived', { workflowId: purgeId, args: [purgeId] })
   await short(rig, 'issueCrl', { workflowId: crlWorkflowId(id), args: [id] })
-  await short(rig, 'makeSigner', { workflowId: signerWorkflowId(id), args: [id] })
+  await short(rig, 'makeSigner', { workflowId: signerWorkflowId(id, 'SCEP'), args: [id, 'SCEP'] })
+  const ofCmp = { workflowId: signerWorkflowId(id, 'CMP'), args: [id, 'CMP'], name: 'makeSigner.cmp' }
+  await short(rig, 'makeSigner', ofCmp)
   await short(rig, 'makeOcspSigner', { workflowId: ocspSignerWorkflowId(id), args: [id] })
   await short(rig, 'renewOcspSigners', { workflowId: 'renew-ocsp-signers', args: [] })
   await short(rig, 'renewCrls', { workflowId: 'renew-crls', args: [] })

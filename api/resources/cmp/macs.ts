@@ -23,6 +23,8 @@ import { macParametersOf, mustTakePart, type StatedMac } from './protection.ts'
 const named = { endEntityId: exampleIds.EndEntity, policyId: exampleIds.Policy }
 const refuses = ['CMP_NOT_ENABLED', 'SIGNING_REFUSED'] as const
 
+const missing = () => new Failure('END_ENTITY_PASSWORD_NOT_FOUND')
+
 interface Asked {
   readonly parameters: MacParameters
   readonly stated: StatedMac
@@ -53,13 +55,15 @@ export const calculateMac = operation('POST /cmp/calculate-mac', {
   refuses: [...refuses, 'END_ENTITY_PASSWORD_NOT_FOUND', 'INVALID_STATE'],
   handle: async ({ em, endEntity, policy, body, seal, clock, macInLine }) => {
     mustTakePart(policy, 'macProtectionAllowed')
+    // Who is of another realm has none for the policy (12), whose readers are not told its name.
+    if (endEntity.realmId !== policy.realmId) throw missing()
     const now = clock()
     const verb = `protected by the password of end entity ${nameOf(endEntity.fields)}`
     const use = { type: 'DATA_SIGNED', policy, data: body.dataBase64, verb, now } as const
     const macBase64 = await recorded(em, use, async () => {
       const parameters = macParametersOf(body)
       const kept = await openPassword(em, seal, { endEntityId: endEntity.id, policyId: policy.id, now })
-      if (!kept) throw new Failure('END_ENTITY_PASSWORD_NOT_FOUND')
+      if (!kept) throw missing()
       // Who compares MACs himself would not be counted, and goes on guessing.
       if (kept.locked) throw new Failure('INVALID_STATE', 'The password is locked.')
       return macBy({ parameters, stated: body, password: kept.password }, { macInLine })
