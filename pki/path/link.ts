@@ -1,11 +1,9 @@
 // What a certificate must be in every path in which it stands, and what its issuer must be (RFC 5280 6.1.3, 6.1.4).
 import { DerError, readDer } from '../asn1/der-reader.ts'
 import { extensionOids } from '../certificate/extensions.ts'
-import { checkSignature, signatureName, type Signed } from '../certificate/signed.ts'
+import { checkSignature, isBySha1, signatureName, type Signed } from '../certificate/signed.ts'
 import type { KeyUsage } from '../certificate/usages.ts'
-import { findSignatureAlgorithm } from '../keys/algorithms.ts'
 import { findPublicKeyDescription, readPublicKeyParts, readRsaNumbers } from '../keys/public-key.ts'
-import { findPssParameters, rsaPssOid } from '../keys/rsa-pss.ts'
 import { type Allowance, Flaw } from './flaw.ts'
 import type { PathCertificate } from './path-certificate.ts'
 
@@ -57,14 +55,8 @@ const isKeyOfOurs = (publicKeySpki: Buffer): boolean => {
   return (keySize ?? 0) <= greatestModulus && readRsaNumbers(readPublicKeyParts(spki).key).exponent < greatestExponent
 }
 
-const digestOf = ({ algorithmOid, algorithmIdentifier }: Signed): string | null | undefined =>
-  algorithmOid === rsaPssOid
-    ? findPssParameters(algorithmIdentifier)?.digest
-    : findSignatureAlgorithm(algorithmOid)?.digest
-
 const check = (signed: Signed, publicKeySpki: Buffer): string | null => {
-  // Who can choose a part of what is signed can make another content for a signature by SHA-1.
-  if (digestOf(signed) === 'sha1') return 'made with SHA-1, which can be forged'
+  if (isBySha1(signed)) return 'made with SHA-1, which can be forged'
   const verdict = isKeyOfOurs(publicKeySpki) ? checkSignature(signed, publicKeySpki) : null
   if (verdict === null) return `of an algorithm that cannot be checked here (${signatureName(signed)})`
   return verdict ? null : 'wrong'
