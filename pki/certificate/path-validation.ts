@@ -78,12 +78,13 @@ class Search {
 
   /** A signer whose own status depends on what it signs has none. */
   #hasPath(signer: PathCertificate, anchor: PathCertificate): boolean {
-    const found = this.#signers.get(signer.fingerprint)
+    const key = `${signer.fingerprint}/${anchor.fingerprint}`
+    const found = this.#signers.get(key)
     if (found !== undefined) return found
-    this.#signers.set(signer.fingerprint, false)
+    this.#signers.set(key, false)
     const verdict = new Climb(this).validate(signer)
     const isRight = verdict.valid && verdict.path.at(-1) === anchor
-    this.#signers.set(signer.fingerprint, isRight)
+    this.#signers.set(key, isRight)
     return isRight
   }
 

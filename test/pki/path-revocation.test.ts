@@ -4,7 +4,13 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { Failure } from '../../domain/failure.ts'
 import { derNull, derTrue, implicit, oid, sequence } from '../../pki/asn1/der.ts'
-import { basicConstraints, crlDistributionPoints, extension, keyUsage } from '../../pki/certificate/extensions.ts'
+import {
+  authorityKeyIdentifier,
+  basicConstraints,
+  crlDistributionPoints,
+  extension,
+  keyUsage,
+} from '../../pki/certificate/extensions.ts'
 import { findEntry, readCrl } from '../../pki/crl-reader.ts'
 import { type PathCertificate, readPathCertificate } from '../../pki/path/path-certificate.ts'
 import { mutate, mutateValue, mutation, valueMutation } from './mutations.ts'
@@ -105,6 +111,19 @@ describe('by lists', () => {
     expect(saidOf(judge(leaf, [root, noSigner, signer], { crls: bySigner }))).toMatch(revoked)
     const impostor = await caOf(['CA', 5], ['Root', noKey], usage('cRLSign'))
     expect(saidOf(judge(leaf, [root, noSigner, impostor], { crls: bySigner }))).toBe('valid')
+  })
+
+  test('of another who signs for the anchor of a path, not for that of another path', async () => {
+    const other = await caOf(['Other Root', 6], ['Other Root', 6])
+    const cas = [await caOf(['CA', 2], ['Root', 1]), await caOf(['CA', 2], ['Other Root', 6])]
+    const signer = await caOf(['CA', 5], ['Other Root', 6])
+    const crls = [readCrl(await crlOf({ signer: keyOf(5) }))]
+    const anchors = new Set([root, other].map(({ fingerprint }) => fingerprint))
+    const standingOf = ({ isCa }: PathCertificate) => ({ status: isCa ? 'GOOD' : 'UNKNOWN' }) as const
+    const over = { crls, anchors, standingOf, needsStatus: true }
+    for (const order of [cas, cas.toReversed()])
+      expect(saidOf(judge(leaf, [root, other, ...order, signer], over))).toBe('valid')
+    expect(saidOf(judge(leaf, [root, other, ...cas.slice(0, 1), signer], over))).toMatch(unknown)
   })
 
   test('of a distribution point, when the certificate names it', async () => {
