@@ -62,13 +62,16 @@ const check = (signed: Signed, publicKeySpki: Buffer): string | null => {
   return verdict ? null : 'wrong'
 }
 
-/** What is wrong with a signature under the key of a certificate; null when it is right. */
+/**
+ * What is wrong with a signature under the key of a certificate; null when it is right. Throws a Flaw where it would be one
+ * too many: a list that is not checked must make no path valid.
+ */
 export const signatureFlaw = (
   signed: Signed,
   { publicKeySpki }: PathCertificate,
   allowance: Allowance,
 ): string | null => {
-  if (!allowance.spend('signatures')) return 'one too many to be checked'
+  if (!allowance.spend('signatures')) throw new Flaw('There are more signatures than are checked.')
   try {
     return check(signed, publicKeySpki)
   } catch (error) {

@@ -113,6 +113,15 @@ describe('by lists', () => {
     expect(saidOf(judge(leaf, [root, noSigner, impostor], { crls: bySigner }))).toBe('valid')
   })
 
+  test('that cannot be checked any more make no path valid', async () => {
+    const crls = [readCrl(await crlOf({ entries: [[serial, 1]] }))]
+    const wrong = await caOf(['CA', 3], ['Root', 1])
+    const flood = Array.from({ length: 48 }, (_, place) => ({ ...wrong, fingerprint: `wrong ${place}` }))
+    const said = flood.map((_, place) => saidOf(judge(leaf, [root, ...flood.slice(0, place), ca], { crls })))
+    expect(said).not.toContain('valid')
+    expect(said[0]).toMatch(revoked)
+  })
+
   test('of another who signs for the anchor of a path, not for that of another path', async () => {
     const other = await caOf(['Other Root', 6], ['Other Root', 6])
     const cas = [await caOf(['CA', 2], ['Root', 1]), await caOf(['CA', 2], ['Other Root', 6])]
