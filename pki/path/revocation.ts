@@ -36,12 +36,16 @@ const isUsable = (crl: ReadCrl, { issuer }: Asked, { now, isSigned }: Lists): bo
 const sameNames = (one: readonly string[] | null, other: readonly string[] | null): boolean =>
   one === null || other === null ? one === other : one.join() === other.join()
 
-/** RFC 5280 5.2.4, 6.3.3 c: of the same scope, and made for this complete list or one before it. */
+const sameKey = (one: Buffer | null, other: Buffer | null): boolean =>
+  one === null || other === null ? one === other : one.equals(other)
+
+/** RFC 5280 5.2.4, 6.3.3 c: of the same scope and key, and made for this complete list or one before it. */
 const addsTo = (delta: ReadCrl, complete: ReadCrl): boolean =>
   delta.baseNumber !== null &&
   delta.number !== null &&
   complete.number !== null &&
   delta.issuer === complete.issuer &&
+  sameKey(delta.keyIdentifier, complete.keyIdentifier) &&
   delta.baseNumber <= complete.number &&
   delta.number > complete.number &&
   sameNames(delta.point.names, complete.point.names) &&

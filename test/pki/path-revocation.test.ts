@@ -94,6 +94,14 @@ describe('by lists', () => {
       [{ entries: [[serial, 1]], extensions: [extension('1.2.3.4', derNull, true)] }],
       unknown,
     ],
+    [
+      'a delta by another key of the CA does not release it',
+      [
+        { entries: [[serial, 6]], extensions: [authorityKeyIdentifier(Buffer.of(1))] },
+        { entries: [[serial, 8]], number: 6, baseNumber: 5, extensions: [authorityKeyIdentifier(Buffer.of(2))] },
+      ],
+      hold,
+    ],
     ['an entry has an unknown extension', [{ entries: [[serial, 1, extension('1.2.3.4', derNull, true)]] }], unknown],
   ])('when %s', async (_, lists, expected) => {
     expect(await by(lists)).toMatch(expected)
