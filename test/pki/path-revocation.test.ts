@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { Failure } from '../../domain/failure.ts'
-import { derNull, derTrue, implicit, oid, sequence } from '../../pki/asn1/der.ts'
+import { context, derNull, derTrue, implicit, oid, sequence } from '../../pki/asn1/der.ts'
 import {
   authorityKeyIdentifier,
   basicConstraints,
@@ -151,6 +151,30 @@ describe('by lists', () => {
     expect(await by([{ entries, extensions: [named1(url)] }], { target })).toMatch(revoked)
     expect(await by([{ entries, extensions: [named1('http://other.example.test')] }], { target })).toMatch(unknown)
     expect(await by([{ entries }], { target })).toMatch(revoked)
+  })
+})
+
+describe('that take long', () => {
+  /** DistributionPointName of so many names. */
+  const namesFrom = (first: number) => {
+    const names = Array.from({ length: 15_000 }, (_, place) =>
+      implicit(6, Buffer.of((first + place) >> 8, place & 0xff)),
+    )
+    return context(0, context(0, ...names))
+  }
+
+  test('thousands of names of distribution points, none of which a list has', async () => {
+    const target = await read({
+      signer: keyOf(2),
+      serial,
+      extensions: [listExtension('2.5.29.31', [sequence(namesFrom(0))])],
+    })
+    const list = await crlOf({ entries: [[serial, 1]], extensions: [point(namesFrom(0x8000))] })
+    const crls = Array.from({ length: 8 }, () => readCrl(list))
+    const started = performance.now()
+    const standingOf = ({ isCa }: PathCertificate) => ({ status: isCa ? 'GOOD' : 'UNKNOWN' }) as const
+    expect(saidOf(judge(target, [root, ca], { crls, standingOf, needsStatus: true }))).toMatch(unknown)
+    expect(performance.now() - started).toBeLessThan(1000)
   })
 })
 
