@@ -3,10 +3,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { fileNameBase } from '../domain/file-name.ts'
 import { Failure } from '../domain/failure.ts'
-import { integer } from '../pki/asn1/der.ts'
 import { type Known, type PathVerdict, validatePath } from '../pki/certificate/path-validation.ts'
 import { type ReadCrl, readCrl } from '../pki/crl-reader.ts'
-import { type PathCertificate, readPathCertificate } from '../pki/path/path-certificate.ts'
+import { type PathCertificate, readPathCertificate, serialInteger } from '../pki/path/path-certificate.ts'
 import type { Standing } from '../pki/path/revocation.ts'
 import { decodePem, mayHold } from '../pki/pem.ts'
 import { nextStep } from './pacing.ts'
@@ -163,7 +162,7 @@ const unrecorded = ({ path }: PathVerdict, { known, cas }: Judged) =>
 const findLists = async (em: EntityManager, open: ReturnType<typeof unrecorded>): Promise<ReadCrl[]> => {
   const ders: (Buffer | null)[] = []
   for (const { caId, certificate } of open)
-    ders.push(await records.findListWith(em, caId, integer(certificate.serialNumber).toString('hex')))
+    ders.push(await records.findListWith(em, caId, serialInteger(certificate.serialNumber).toString('hex')))
   return ders.filter(der => der !== null).map(readCrl)
 }
 

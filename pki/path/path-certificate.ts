@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Validity } from '../../domain/validity.ts'
 import { Failure } from '../../domain/failure.ts'
+import { integer, tags, tlv } from '../asn1/der.ts'
 import { DerError } from '../asn1/der-reader.ts'
 import * as read from '../certificate/extension-reader.ts'
 import { type Signed, readSigned } from '../certificate/signed.ts'
@@ -40,6 +41,10 @@ export const serialText = (content: Buffer): string => {
   const text = content.toString('hex')
   return (content[0] ?? 0) >= 0x80 ? `-${text}` : text.replace(/^0+(.)/, '$1')
 }
+
+/** The DER INTEGER of a serial number as `serialText` writes it. */
+export const serialInteger = (text: string): Buffer =>
+  text.startsWith('-') ? tlv(tags.integer, Buffer.from(text.slice(1), 'hex')) : integer(text)
 
 const readKnown = (extensions: readonly Extension[]) => ({
   ...read.readBasicConstraints(extensions),

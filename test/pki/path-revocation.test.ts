@@ -12,7 +12,12 @@ import {
   keyUsage,
 } from '../../pki/certificate/extensions.ts'
 import { findEntry, readCrl } from '../../pki/crl-reader.ts'
-import { type PathCertificate, readPathCertificate } from '../../pki/path/path-certificate.ts'
+import {
+  type PathCertificate,
+  readPathCertificate,
+  serialInteger,
+  serialText,
+} from '../../pki/path/path-certificate.ts'
 import { mutate, mutateValue, mutation, valueMutation } from './mutations.ts'
 import { caOf, crlOf, judge, keyOf, later, type Listed, listExtension, named, read, saidOf } from './path-parties.ts'
 
@@ -153,6 +158,14 @@ describe('by lists', () => {
     expect(await by([{ entries }], { target })).toMatch(revoked)
   })
 })
+
+test.each(['00', '01', '7f', '0080', '00ff12', '80', 'ff7f', 'a1b2'])(
+  'the serial number %s is looked for in a list by its own octets',
+  hex => {
+    const content = Buffer.from(hex, 'hex')
+    expect(serialInteger(serialText(content)).toString('hex')).toBe(`020${content.length}${hex}`)
+  },
+)
 
 describe('that take long', () => {
   /** DistributionPointName of so many names. */
