@@ -5,7 +5,7 @@ import { fileNameBase } from '../domain/file-name.ts'
 import { Failure } from '../domain/failure.ts'
 import { type Known, type PathVerdict, validatePath } from '../pki/certificate/path-validation.ts'
 import { type ReadCrl, readCrl } from '../pki/crl-reader.ts'
-import { type PathCertificate, readPathCertificate, serialInteger } from '../pki/path/path-certificate.ts'
+import { isSameEntity, type PathCertificate, readPathCertificate, serialInteger } from '../pki/path/path-certificate.ts'
 import type { Standing } from '../pki/path/revocation.ts'
 import { decodePem, mayHold } from '../pki/pem.ts'
 import { nextStep } from './pacing.ts'
@@ -116,9 +116,6 @@ const revoked = (date: Date, reason: Extract<Standing, { status: 'REVOKED' }>['r
 
 const unknown: Standing = { status: 'UNKNOWN' }
 
-const isOfKey = (one: PathCertificate, other: PathCertificate): boolean =>
-  one.subject === other.subject && one.publicKeySpki.equals(other.publicKeySpki)
-
 /** How certificates stand by the records: those of our CAs are known there, imports only where they were marked. */
 const loadStandings = async (em: EntityManager, all: readonly PathCertificate[]): Promise<Known['standingOf']> => {
   const byRow = await records.findStandings(
@@ -136,7 +133,7 @@ const loadStandings = async (em: EntityManager, all: readonly PathCertificate[])
       return revoked(row.revocationDate, row.revocationReason)
     if (row && !row.imported) return { status: 'GOOD' }
     const one = deleted.find(
-      ({ serialNumber, issuer: ca }) => serialNumber === certificate.serialNumber && issuer && isOfKey(ca, issuer),
+      ({ serialNumber, issuer: ca }) => serialNumber === certificate.serialNumber && issuer && isSameEntity(ca, issuer),
     )
     return one ? revoked(one.revocationDate, one.revocationReason) : unknown
   }

@@ -17,7 +17,8 @@ export const policyOids = {
 // Of these the rest of the validation takes notice, or there is nothing in them to be judged.
 const judged: ReadonlySet<string> = new Set([...Object.values(extensionOids), ...Object.values(policyOids)])
 
-const timeText = (time: Date): string => time.toISOString().slice(0, 19).concat('Z')
+/** A time as it is told to callers, in whole seconds. */
+export const timeText = (time: Date): string => time.toISOString().slice(0, 19).concat('Z')
 
 const mustBeValid = ({ subjectDn, validity: { notBefore, notAfter } }: PathCertificate, now: Date): void => {
   if (now < notBefore) throw new Flaw(`The certificate of ${subjectDn} is not valid before ${timeText(notBefore)}.`)
