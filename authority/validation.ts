@@ -147,13 +147,16 @@ interface Judged {
   readonly cas: Cas
 }
 
-/** The certificates of a path that known CAs issued and the records do not know, each with the record of its CA. */
+/**
+ * The certificates of a path that known CAs issued and the records do not know, each with every record of its CA: a list is
+ * kept with the one by which it was fetched, whichever the path goes through.
+ */
 const unrecorded = ({ path }: PathVerdict, { known, cas }: Judged) =>
   path.flatMap((certificate, place) => {
     const issuer = path[place + 1]
-    const ca = cas.get(issuer?.fingerprint ?? '')
-    const isUnknown = issuer && ca && known.standingOf(certificate, issuer).status === 'UNKNOWN'
-    return isUnknown ? [{ caId: ca.id, certificate }] : []
+    if (!issuer || known.standingOf(certificate, issuer).status !== 'UNKNOWN') return []
+    const ofIssuer = [...cas.values()].filter(ca => isSameEntity(ca.certificate, issuer))
+    return ofIssuer.map(({ id }) => ({ caId: id, certificate }))
   })
 
 const findLists = async (em: EntityManager, open: ReturnType<typeof unrecorded>): Promise<ReadCrl[]> => {
