@@ -3,10 +3,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { fileNameBase } from '../domain/file-name.ts'
 import { Failure } from '../domain/failure.ts'
-import { integer } from '../pki/asn1/der.ts'
 import { type Known, type PathVerdict, validatePath } from '../pki/certificate/path-validation.ts'
 import { type ReadCrl, readCrl } from '../pki/crl-reader.ts'
-import { type PathCertificate, readPathCertificate } from '../pki/path/path-certificate.ts'
+import { isSameEntity, type PathCertificate, readPathCertificate, serialInteger } from '../pki/path/path-certificate.ts'
 import type { Standing } from '../pki/path/revocation.ts'
 import { decodePem, mayHold } from '../pki/pem.ts'
 import { nextStep } from './pacing.ts'
@@ -117,9 +116,6 @@ const revoked = (date: Date, reason: Extract<Standing, { status: 'REVOKED' }>['r
 
 const unknown: Standing = { status: 'UNKNOWN' }
 
-const isOfKey = (one: PathCertificate, other: PathCertificate): boolean =>
-  one.subject === other.subject && one.publicKeySpki.equals(other.publicKeySpki)
-
 /** How certificates stand by the records: those of our CAs are known there, imports only where they were marked. */
 const loadStandings = async (em: EntityManager, all: readonly PathCertificate[]): Promise<Known['standingOf']> => {
   const byRow = await records.findStandings(
@@ -137,7 +133,7 @@ const loadStandings = async (em: EntityManager, all: readonly PathCertificate[])
       return revoked(row.revocationDate, row.revocationReason)
     if (row && !row.imported) return { status: 'GOOD' }
     const one = deleted.find(
-      ({ serialNumber, issuer: ca }) => serialNumber === certificate.serialNumber && issuer && isOfKey(ca, issuer),
+      ({ serialNumber, issuer: ca }) => serialNumber === certificate.serialNumber && issuer && isSameEntity(ca, issuer),
     )
     return one ? revoked(one.revocationDate, one.revocationReason) : unknown
   }
@@ -151,19 +147,22 @@ interface Judged {
   readonly cas: Cas
 }
 
-/** The certificates of a path that known CAs issued and the records do not know, each with the record of its CA. */
+/**
+ * The certificates of a path that known CAs issued and the records do not know, each with every record of its CA: a list is
+ * kept with the one by which it was fetched, whichever the path goes through.
+ */
 const unrecorded = ({ path }: PathVerdict, { known, cas }: Judged) =>
   path.flatMap((certificate, place) => {
     const issuer = path[place + 1]
-    const ca = cas.get(issuer?.fingerprint ?? '')
-    const isUnknown = issuer && ca && known.standingOf(certificate, issuer).status === 'UNKNOWN'
-    return isUnknown ? [{ caId: ca.id, certificate }] : []
+    if (!issuer || known.standingOf(certificate, issuer).status !== 'UNKNOWN') return []
+    const ofIssuer = [...cas.values()].filter(ca => isSameEntity(ca.certificate, issuer))
+    return ofIssuer.map(({ id }) => ({ caId: id, certificate }))
   })
 
 const findLists = async (em: EntityManager, open: ReturnType<typeof unrecorded>): Promise<ReadCrl[]> => {
   const ders: (Buffer | null)[] = []
   for (const { caId, certificate } of open)
-    ders.push(await records.findListWith(em, caId, integer(certificate.serialNumber).toString('hex')))
+    ders.push(await records.findListWith(em, caId, serialInteger(certificate.serialNumber).toString('hex')))
   return ders.filter(der => der !== null).map(readCrl)
 }
 

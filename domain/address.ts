@@ -1,6 +1,6 @@
 // Network and mail addresses, as subject alternative names hold them: which texts are some, and their canonical form
 // (contract 1.1, 5.2; null stands for "is none").
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 
 /** The types of subject alternative names that are told apart (contract 6.1). */
 export const alternativeNameTypes = ['DNS', 'IP', 'EMAIL', 'URI', 'OTHER'] as const
@@ -31,11 +31,24 @@ export const canonicalHostName = (text: string): string | null => {
   return isHostName(name) ? name : null
 }
 
-/** A host name, or a host name behind the one wildcard label `*.` (RFC 9525 6.3). */
+const aLabel = /(^|\.)xn--/i
+
+/** Whether the international labels of a domain mean something (RFC 5280 7.2, RFC 5890 2.3.2.1). */
+export const hasLegalLabels = (domain: string): boolean =>
+  // What decodes to no legal text is left as it is.
+  !aLabel.test(domain) || !aLabel.test(domainToUnicode(domain.replace(/^\*\./, '')))
+
+const wildcard = (parent: string): string | null => {
+  const name = canonicalHostName(parent)
+  return name === null || name.length > 251 ? null : `*.${name}`
+}
+
+/**
+ * A host name whose international labels mean something, or such a name behind the one wildcard label `*.` (RFC 9525 6.3).
+ */
 export const canonicalDomain = (text: string): string | null => {
-  if (!text.startsWith('*.')) return canonicalHostName(text)
-  const parent = canonicalHostName(text.slice(2))
-  return parent === null || parent.length > 251 ? null : `*.${parent}`
+  const domain = text.startsWith('*.') ? wildcard(text.slice(2)) : canonicalHostName(text)
+  return domain !== null && hasLegalLabels(domain) ? domain : null
 }
 
 const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'

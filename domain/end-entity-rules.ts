@@ -75,7 +75,7 @@ const textRules = {
 } as const satisfies Partial<Record<keyof SubjectData, TextRule>>
 
 const listRules = {
-  domains: { canonical: canonicalDomain, message: 'A host name, a wildcard only as its first label' },
+  domains: { canonical: canonicalDomain, message: 'A host name whose labels mean something, a wildcard only first' },
   ips: { canonical: canonicalIp, message: 'An IPv4 or IPv6 address' },
 } as const satisfies Partial<Record<keyof SubjectData, TextRule>>
 

@@ -15,6 +15,7 @@ import {
   readSequence,
   readTime,
 } from './asn1/der-reader.ts'
+import { readAuthorityKeyIdentifier } from './certificate/extension-reader.ts'
 import type { Signed } from './certificate/signed.ts'
 import { type Extension, readExtension } from './certificate/tbs-certificate.ts'
 import { comparableName } from './path/comparable-name.ts'
@@ -48,6 +49,8 @@ export interface ReadCrl {
   /** The number of the list that a delta list adds to. */
   readonly baseNumber: bigint | null
   readonly point: IssuingPoint
+  /** Of the key that it names as its own. */
+  readonly keyIdentifier: Buffer | null
   /** Whether it has a critical extension that is unknown. */
   readonly isUnknown: boolean
   /** The revokedCertificates. */
@@ -166,6 +169,7 @@ const readTbs = (tbs: DerValue): Omit<ReadCrl, 'signed'> & { readonly signature:
     number: numberOf(extensions, oids.crlNumber),
     baseNumber: numberOf(extensions, oids.deltaCrlIndicator),
     point: readIssuingPoint(valueOf(extensions, oids.issuingDistributionPoint), name),
+    keyIdentifier: readAuthorityKeyIdentifier(extensions),
     isUnknown: hasUnknown(extensions),
     entries: entries ?? null,
   }

@@ -1,9 +1,8 @@
 // Whether the revocation list of another CA may be believed (RFC 5280 6.3.3), so that it is handed out and kept.
 import { DerError, readDer } from './asn1/der-reader.ts'
 import type { CertificateDescription } from './certificate/certificate.ts'
-import { isSignedBy } from './certificate/signed.ts'
+import { isBySha1, isSignedBy } from './certificate/signed.ts'
 import { type ReadCrl, readCrl } from './crl-reader.ts'
-import { findSignatureAlgorithm } from './keys/algorithms.ts'
 import { comparableName } from './path/comparable-name.ts'
 import { Failure } from '../domain/failure.ts'
 
@@ -49,11 +48,10 @@ const mustBeOfThePresent = ({ thisUpdate, nextUpdate }: ReadCrl, now: Date): voi
   if (nextUpdate && nextUpdate.getTime() < now.getTime() - skewMs) refuse('It is out of date')
 }
 
-// Others choose what is revoked, which SHA-1 does not withstand.
 const mustBeSigned = ({ signed, issuer: name }: ReadCrl, issuer: CertificateDescription): void => {
   if (name !== nameOf(issuer)) refuse('It is of another issuer')
   if (issuer.keyUsages.length > 0 && !issuer.keyUsages.includes('cRLSign')) refuse('Its issuer may not sign lists')
-  if (findSignatureAlgorithm(signed.algorithmOid)?.digest === 'sha1') refuse('It is signed by SHA-1')
+  if (isBySha1(signed)) refuse('It is signed by SHA-1')
   if (!isSignedBy(signed, issuer.publicKeySpki)) refuse('Its signature is wrong')
 }
 

@@ -142,22 +142,27 @@ export const bmpString = (text: string): Buffer => tlv(tags.bmpString, Buffer.fr
 const digits = (value: number, places = 2): string => String(value).padStart(places, '0')
 
 // By members: a revocation list has a million of them, and a pattern over ISO text takes most of the time to write it.
-const timeDigits = (date: Date): string =>
-  digits(date.getUTCFullYear(), 4) +
-  digits(date.getUTCMonth() + 1) +
-  digits(date.getUTCDate()) +
-  digits(date.getUTCHours()) +
-  digits(date.getUTCMinutes()) +
-  `${digits(date.getUTCSeconds())}Z`
+const timeDigits = (date: Date): string => {
+  const year = date.getUTCFullYear()
+  if (!(year >= 0 && year <= 9999)) throw new RangeError('The time has no year of four digits')
+  return (
+    digits(year, 4) +
+    digits(date.getUTCMonth() + 1) +
+    digits(date.getUTCDate()) +
+    digits(date.getUTCHours()) +
+    digits(date.getUTCMinutes()) +
+    `${digits(date.getUTCSeconds())}Z`
+  )
+}
 
-/** GeneralizedTime in the form of RFC 5280 4.1.2.5.2: whole seconds, `Z`. */
+/** GeneralizedTime in the form of RFC 5280 4.1.2.5.2: whole seconds, `Z`; RangeError for a Date that is none. */
 export const generalizedTime = (date: Date): Buffer =>
   tlv(tags.generalizedTime, Buffer.from(timeDigits(date), 'latin1'))
 
 /** ENUMERATED of a small number. */
 export const enumerated = (value: number): Buffer => tlv(tags.enumerated, Buffer.of(value))
 
-/** Time of RFC 5280 4.1.2.5: UTCTime for 1950 to 2049, GeneralizedTime else, whole seconds, `Z`. */
+/** Time of RFC 5280 4.1.2.5: UTCTime for 1950 to 2049, GeneralizedTime else, whole seconds, `Z`; RangeError for a Date that is none. */
 export const time = (date: Date): Buffer => {
   const year = date.getUTCFullYear()
   if (year < 1950 || year >= 2050) return generalizedTime(date)

@@ -13,7 +13,7 @@ import { formatName } from '../names/name-text.ts'
 import { findObject } from '../pem.ts'
 import { findPublicKeyDescription, type PublicKeyDescription } from '../keys/public-key.ts'
 import { isSignedBy, readSigned, signatureName, signDer } from './signed.ts'
-import { buildTbs, type Issuer, readTbs, type TbsFields, type TbsInput } from './tbs-certificate.ts'
+import { buildTbs, type Issuer, readingCertificate, readTbs, type TbsFields, type TbsInput } from './tbs-certificate.ts'
 import type { KeyUsage } from './usages.ts'
 
 /** The parts of making a certificate that callers see. */
@@ -153,14 +153,7 @@ const describe = (der: Buffer): CertificateDescription => {
 }
 
 /** Describes a DER certificate, exactly one, of any issuer; Failure INVALID_CERTIFICATE when it is unreadable. */
-export const parseCertificate = (der: Buffer): CertificateDescription => {
-  try {
-    return describe(der)
-  } catch (error) {
-    if (!(error instanceof DerError)) throw error
-    throw new Failure('INVALID_CERTIFICATE', `The certificate is unreadable: ${error.message}`)
-  }
-}
+export const parseCertificate = (der: Buffer): CertificateDescription => readingCertificate(() => describe(der))
 
 /** Describes the first certificate of PEM text (or bare base64); Failure INVALID_CERTIFICATE. */
 export const parseCertificatePem = (pem: string): CertificateDescription =>

@@ -1,5 +1,5 @@
 // Rules for what names say, beyond those of lint-rules.ts: one line each beside its clause.
-import { domainToUnicode } from 'node:url'
+import { hasLegalLabels } from '../../domain/address.ts'
 import { tags } from '../asn1/der.ts'
 import { readDer } from '../asn1/der-reader.ts'
 import { keyIdentifier } from '../keys/public-key.ts'
@@ -54,13 +54,7 @@ const repeatsEmails: Holds = tbs => {
   return emails.every(({ text }) => text !== null && repeated.includes(text))
 }
 
-const aLabel = /(^|\.)xn--/i
-
-// What decodes to no legal text is left as it is.
-const isInternational = (name: string): boolean =>
-  !aLabel.test(name) || !aLabel.test(domainToUnicode(name.replace(/^\*\./, '')))
-
-const hasLegalLabels: Holds = tbs => alternativeNames(tbs, generalNameTags.dns).every(isInternational)
+const hasMeaningfulNames: Holds = tbs => alternativeNames(tbs, generalNameTags.dns).every(hasLegalLabels)
 
 /** The rules for names. */
 export const nameRules: readonly LintRule[] = [
@@ -73,5 +67,5 @@ export const nameRules: readonly LintRule[] = [
   { rule: 'serial numbers of subjects are printable', clause: 'RFC 5280 A.1', holds: hasPrintableSerials },
   { rule: 'domain components are labels', clause: 'RFC 4519 2.4', holds: hasDomainLabels },
   { rule: 'an e-mail address is an alternative name', clause: 'RFC 5280 4.1.2.6', holds: repeatsEmails },
-  { rule: 'international labels mean something', clause: 'RFC 5280 7.2', holds: hasLegalLabels },
+  { rule: 'international labels mean something', clause: 'RFC 5280 7.2', holds: hasMeaningfulNames },
 ]

@@ -4,9 +4,9 @@ import { DerError } from '../asn1/der-reader.ts'
 import type { ReadCrl } from '../crl-reader.ts'
 import { Allowance, Flaw } from '../path/flaw.ts'
 import { mustHold } from '../path/judgement.ts'
-import { mayUse, mustIssue, mustStand, signatureFlaw } from '../path/link.ts'
+import { mayUse, mustIssue, mustStand, signatureFlaw, timeText } from '../path/link.ts'
 import { NameConstraints } from '../path/name-constraints.ts'
-import { isSelfIssued, type PathCertificate } from '../path/path-certificate.ts'
+import { isSameEntity, isSelfIssued, type PathCertificate } from '../path/path-certificate.ts'
 import { standingByLists, type Standing } from '../path/revocation.ts'
 
 /** What a certificate is judged by. */
@@ -78,12 +78,13 @@ class Search {
 
   /** A signer whose own status depends on what it signs has none. */
   #hasPath(signer: PathCertificate, anchor: PathCertificate): boolean {
-    const found = this.#signers.get(signer.fingerprint)
+    const key = `${signer.fingerprint}/${anchor.fingerprint}`
+    const found = this.#signers.get(key)
     if (found !== undefined) return found
-    this.#signers.set(signer.fingerprint, false)
+    this.#signers.set(key, false)
     const verdict = new Climb(this).validate(signer)
     const isRight = verdict.valid && verdict.path.at(-1) === anchor
-    this.#signers.set(signer.fingerprint, isRight)
+    this.#signers.set(key, isRight)
     return isRight
   }
 
@@ -150,6 +151,7 @@ class Climb {
   /** The issuers that may come next, the likeliest first; each is looked at when those before it led nowhere. */
   *#issuersOf(path: Path, last: PathCertificate, isAnchor: boolean): Generator<PathCertificate> {
     const { byName, known } = this.#search
+    // A name and its key stand in a path once: so no path has a loop.
     const named = (byName.get(last.issuer) ?? []).filter(candidate => path.every(one => !isSameEntity(one, candidate)))
     if (named.length === 0 && !isAnchor) this.#note(path, new Flaw(unknownIssuer(last)))
     if (path.length >= longest) return
@@ -192,7 +194,7 @@ const revocationText = (
   { subjectDn }: PathCertificate,
   { reason, date }: Extract<Standing, { readonly status: 'REVOKED' }>,
 ): string => {
-  const since = date.toISOString().slice(0, 19).concat('Z')
+  const since = timeText(date)
   return reason === 'CERTIFICATE_HOLD'
     ? `The certificate of ${subjectDn} is on hold since ${since}.`
     : `The certificate of ${subjectDn} was revoked at ${since} (${reason}).`
@@ -202,10 +204,6 @@ const unknownIssuer = (certificate: PathCertificate): string =>
   isSelfIssued(certificate)
     ? `The self-issued certificate of ${certificate.subjectDn} is not trusted.`
     : `The issuer of ${certificate.subjectDn}, ${certificate.issuerDn}, is not known.`
-
-/** A name and its key stand in a path once (RFC 4158 2.4.1): so no path has a loop. */
-const isSameEntity = (one: PathCertificate, other: PathCertificate): boolean =>
-  one === other || (one.subject === other.subject && one.publicKeySpki.equals(other.publicKeySpki))
 
 const fitOf = ({ aki }: PathCertificate, { ski }: PathCertificate): boolean => Boolean(aki && ski?.equals(aki))
 

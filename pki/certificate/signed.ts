@@ -66,6 +66,24 @@ export const signatureName = ({ algorithmOid, algorithmIdentifier }: Signed): st
   return digest ? `${digest.toUpperCase().replace('-', '_')}_WITH_RSASSA_PSS` : algorithmOid
 }
 
+const digestOf = ({ algorithmOid, algorithmIdentifier }: Signed): string | null | undefined =>
+  algorithmOid === rsaPssOid
+    ? findPssParameters(algorithmIdentifier)?.digest
+    : findSignatureAlgorithm(algorithmOid)?.digest
+
+/**
+ * Whether a signature is by SHA-1, in whichever form: who can choose a part of what is signed can make another content for
+ * it. False for malformed parameters, with which no signature is right.
+ */
+export const isBySha1 = (signed: Signed): boolean => {
+  try {
+    return digestOf(signed) === 'sha1'
+  } catch (error) {
+    if (error instanceof DerError) return false
+    throw error
+  }
+}
+
 // Explicit curves are not given to openssl, which would compute with whatever they say.
 const isOfNamedCurve = ({ algorithmOid, parameters }: PublicKeyParts): boolean =>
   algorithmOid !== keyOids.ecPublicKey || parameters?.tag === tags.oid

@@ -1,5 +1,6 @@
 // The part of a certificate that is signed (TBSCertificate, RFC 5280 4.1.2): built from a template, and taken apart.
 import type { SubjectAlternativeName } from '../../domain/address.ts'
+import { Failure } from '../../domain/failure.ts'
 import type { Validity } from '../../domain/validity.ts'
 import { getKeyAlgorithm, type KeyAlgorithm } from '../keys/algorithms.ts'
 import { context, integer, sequence, tags, time } from '../asn1/der.ts'
@@ -195,5 +196,15 @@ export const readTbs = (tbs: DerValue): TbsFields => {
     publicKey: expectTag(publicKey, tags.sequence),
     uniqueIdentifiers: optional.some(({ tag }) => tag !== 0xa3),
     extensions: readExtensions(optional),
+  }
+}
+
+/** The result of a reader of certificates; its DerError becomes Failure INVALID_CERTIFICATE. */
+export const readingCertificate = <T>(read: () => T): T => {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof DerError)) throw error
+    throw new Failure('INVALID_CERTIFICATE', `The certificate is unreadable: ${error.message}`)
   }
 }

@@ -1,5 +1,5 @@
 // The MAC by a password over a message of CMP. Every round costs: up to some thousands are done at once, more in a thread.
-import { createHmac, hash, pbkdf2Sync } from 'node:crypto'
+import { createHash, createHmac, hash, pbkdf2Sync } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import type { Digest, MacParameters } from './mac-parameters.ts'
 
@@ -13,7 +13,7 @@ export interface MacInput {
 
 /** RFC 9810 5.1.3.1: the digest of password and salt, and the digest of that, so many times in all. */
 const baseKeyOf = (password: Buffer, { salt, iterationCount, owf }: MacParameters): Buffer => {
-  let key: Buffer = hash(owf.hash, Buffer.concat([password, salt]), 'buffer')
+  let key: Buffer = createHash(owf.hash).update(password).update(salt).digest()
   for (let count = 1; count < iterationCount; count += 1) key = hash(owf.hash, key, 'buffer')
   return key
 }

@@ -3,8 +3,7 @@
 import { Failure } from '../../domain/failure.ts'
 import { type CertificateDescription, parseCertificate } from '../certificate/certificate.ts'
 import { isIssuedBy } from '../certificate/chain.ts'
-import { isSignedBy } from '../certificate/signed.ts'
-import { findSignatureAlgorithm } from '../keys/algorithms.ts'
+import { isBySha1, isSignedBy } from '../certificate/signed.ts'
 import { isOfIssuer, keyHash } from './cert-id.ts'
 import { OcspError, readingOcsp } from './ocsp-error.ts'
 import { type ReadAnswer, type ReadSingle, readOcspResponse } from './response-reader.ts'
@@ -64,10 +63,8 @@ const signersOf = (answer: ReadAnswer, asked: AskedStatus): CertificateDescripti
   return isResponder(answer, asked.issuer) ? [asked.issuer, ...delegates] : delegates
 }
 
-// Others choose parts of what is signed, which SHA-1 does not withstand.
 const mustBeStrong = ({ signed }: ReadAnswer): void => {
-  if (findSignatureAlgorithm(signed.algorithmOid)?.digest === 'sha1')
-    throw new OcspError('SIGNATURE', 'The answer is signed by SHA-1')
+  if (isBySha1(signed)) throw new OcspError('SIGNATURE', 'The answer is signed by SHA-1')
 }
 
 const mustBeSigned = (answer: ReadAnswer, asked: AskedStatus): void => {

@@ -13,7 +13,7 @@ export const allReasons: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7, 8])
 /** What a list covers. */
 export interface IssuingPoint {
   /** Null covers whatever its issuer issued. */
-  readonly names: readonly string[] | null
+  readonly names: ReadonlySet<string> | null
   readonly onlyUserCerts: boolean
   readonly onlyCaCerts: boolean
   readonly onlyAttributeCerts: boolean
@@ -60,8 +60,9 @@ const flagOf = (value: DerValue | undefined): boolean =>
 /** The issuing distribution point of a list; without the extension it covers everything. Throws a DerError. */
 export const readIssuingPoint = (extension: Buffer | undefined, issuer: string): IssuingPoint => {
   const members = extension ? readSequence(readDer(extension)) : []
+  const names = namesOf(tagged(members, 0xa0), [issuer])
   return {
-    names: namesOf(tagged(members, 0xa0), [issuer]),
+    names: names && new Set(names),
     onlyUserCerts: flagOf(tagged(members, 0x81)),
     onlyCaCerts: flagOf(tagged(members, 0x82)),
     reasons: reasonsOf(tagged(members, 0x83)),
@@ -89,8 +90,8 @@ export const distributionPoints = ({ extensions, issuer }: PathCertificate): Dis
   return [...stated, { names: [issuer], reasons: allReasons, issuers: [issuer], isIndirect: false }]
 }
 
-const isNamed = ({ names, issuers }: DistributionPoint, covered: readonly string[] | null): boolean =>
-  covered === null || covered.some(name => (names ?? issuers).includes(name))
+const isNamed = ({ names, issuers }: DistributionPoint, covered: ReadonlySet<string> | null): boolean =>
+  covered === null || (names ?? issuers).some(name => covered.has(name))
 
 const isOfKind = (
   { onlyUserCerts, onlyCaCerts, onlyAttributeCerts }: IssuingPoint,

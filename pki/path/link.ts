@@ -1,11 +1,9 @@
 // What a certificate must be in every path in which it stands, and what its issuer must be (RFC 5280 6.1.3, 6.1.4).
 import { DerError, readDer } from '../asn1/der-reader.ts'
 import { extensionOids } from '../certificate/extensions.ts'
-import { checkSignature, signatureName, type Signed } from '../certificate/signed.ts'
+import { checkSignature, isBySha1, signatureName, type Signed } from '../certificate/signed.ts'
 import type { KeyUsage } from '../certificate/usages.ts'
-import { findSignatureAlgorithm } from '../keys/algorithms.ts'
 import { findPublicKeyDescription, readPublicKeyParts, readRsaNumbers } from '../keys/public-key.ts'
-import { findPssParameters, rsaPssOid } from '../keys/rsa-pss.ts'
 import { type Allowance, Flaw } from './flaw.ts'
 import type { PathCertificate } from './path-certificate.ts'
 
@@ -19,7 +17,8 @@ export const policyOids = {
 // Of these the rest of the validation takes notice, or there is nothing in them to be judged.
 const judged: ReadonlySet<string> = new Set([...Object.values(extensionOids), ...Object.values(policyOids)])
 
-const timeText = (time: Date): string => time.toISOString().slice(0, 19).concat('Z')
+/** A time as it is told to callers, in whole seconds. */
+export const timeText = (time: Date): string => time.toISOString().slice(0, 19).concat('Z')
 
 const mustBeValid = ({ subjectDn, validity: { notBefore, notAfter } }: PathCertificate, now: Date): void => {
   if (now < notBefore) throw new Flaw(`The certificate of ${subjectDn} is not valid before ${timeText(notBefore)}.`)
@@ -57,26 +56,23 @@ const isKeyOfOurs = (publicKeySpki: Buffer): boolean => {
   return (keySize ?? 0) <= greatestModulus && readRsaNumbers(readPublicKeyParts(spki).key).exponent < greatestExponent
 }
 
-const digestOf = ({ algorithmOid, algorithmIdentifier }: Signed): string | null | undefined =>
-  algorithmOid === rsaPssOid
-    ? findPssParameters(algorithmIdentifier)?.digest
-    : findSignatureAlgorithm(algorithmOid)?.digest
-
 const check = (signed: Signed, publicKeySpki: Buffer): string | null => {
-  // Who can choose a part of what is signed can make another content for a signature by SHA-1.
-  if (digestOf(signed) === 'sha1') return 'made with SHA-1, which can be forged'
+  if (isBySha1(signed)) return 'made with SHA-1, which can be forged'
   const verdict = isKeyOfOurs(publicKeySpki) ? checkSignature(signed, publicKeySpki) : null
   if (verdict === null) return `of an algorithm that cannot be checked here (${signatureName(signed)})`
   return verdict ? null : 'wrong'
 }
 
-/** What is wrong with a signature under the key of a certificate; null when it is right. */
+/**
+ * What is wrong with a signature under the key of a certificate; null when it is right. Throws a Flaw where it would be one
+ * too many: a list that is not checked must make no path valid.
+ */
 export const signatureFlaw = (
   signed: Signed,
   { publicKeySpki }: PathCertificate,
   allowance: Allowance,
 ): string | null => {
-  if (!allowance.spend('signatures')) return 'one too many to be checked'
+  if (!allowance.spend('signatures')) throw new Flaw('There are more signatures than are checked.')
   try {
     return check(signed, publicKeySpki)
   } catch (error) {

@@ -1,5 +1,6 @@
 // Name constraints (RFC 5280 4.2.1.10, 6.1.3 b and c): every name of a certificate is within what each CA above it permits
 // of its form, and within nothing that any of them excludes. Each certificate is read once.
+import { tlv } from '../asn1/der.ts'
 import { DerError, type DerValue, readDer, readSequence } from '../asn1/der-reader.ts'
 import { extensionOids } from '../certificate/extensions.ts'
 import { readTbs } from '../certificate/tbs-certificate.ts'
@@ -49,13 +50,8 @@ const readText = (value: DerValue): string | null => {
 }
 
 /** Stands for a value of another form: an address in the subject is judged as an alternative name is. */
-const asEmail = (text: string): string | null => {
-  const octets = Buffer.from(text)
-  if (octets.length > 0xff) return null
-  const header =
-    octets.length < 0x80 ? [generalNameTags.email, octets.length] : [generalNameTags.email, 0x81, octets.length]
-  return readText(readDer(Buffer.concat([Buffer.from(header), octets])))
-}
+const asEmail = (text: string): string | null =>
+  text.length > 0xff ? null : readText(readDer(tlv(generalNameTags.email, Buffer.from(text))))
 
 const namesOf = (certificate: PathCertificate): ByForm => {
   const { subject } = readTbs(certificate.signed.contents)

@@ -1,11 +1,11 @@
 // A certificate as path validation looks at it (RFC 5280 6.1): read once, whatever paths it is tried in.
 import { hash } from 'node:crypto'
 import type { Validity } from '../../domain/validity.ts'
-import { Failure } from '../../domain/failure.ts'
+import { integer, tags, tlv } from '../asn1/der.ts'
 import { DerError } from '../asn1/der-reader.ts'
 import * as read from '../certificate/extension-reader.ts'
 import { type Signed, readSigned } from '../certificate/signed.ts'
-import { type Extension, readTbs } from '../certificate/tbs-certificate.ts'
+import { type Extension, readingCertificate, readTbs } from '../certificate/tbs-certificate.ts'
 import type { KeyUsage } from '../certificate/usages.ts'
 import { readName } from '../names/name.ts'
 import { formatName } from '../names/name-text.ts'
@@ -40,6 +40,10 @@ export const serialText = (content: Buffer): string => {
   const text = content.toString('hex')
   return (content[0] ?? 0) >= 0x80 ? `-${text}` : text.replace(/^0+(.)/, '$1')
 }
+
+/** The DER INTEGER of a serial number as `serialText` writes it. */
+export const serialInteger = (text: string): Buffer =>
+  text.startsWith('-') ? tlv(tags.integer, Buffer.from(text.slice(1), 'hex')) : integer(text)
 
 const readKnown = (extensions: readonly Extension[]) => ({
   ...read.readBasicConstraints(extensions),
@@ -86,14 +90,11 @@ const take = (der: Buffer): PathCertificate => {
 }
 
 /** Takes a DER certificate apart, exactly one of at most 64 KiB; Failure INVALID_CERTIFICATE when it is unreadable. */
-export const readPathCertificate = (der: Buffer): PathCertificate => {
-  try {
-    return take(der)
-  } catch (error) {
-    if (!(error instanceof DerError)) throw error
-    throw new Failure('INVALID_CERTIFICATE', `The certificate is unreadable: ${error.message}`)
-  }
-}
+export const readPathCertificate = (der: Buffer): PathCertificate => readingCertificate(() => take(der))
+
+/** Whether two certificates are of one name and key (RFC 4158 2.4.1). */
+export const isSameEntity = (one: PathCertificate, other: PathCertificate): boolean =>
+  one === other || (one.subject === other.subject && one.publicKeySpki.equals(other.publicKeySpki))
 
 /** Whether issuer and subject are one name (RFC 5280 3.2), by whatever key it is signed. */
 export const isSelfIssued = ({ subject, issuer }: PathCertificate): boolean => subject === issuer

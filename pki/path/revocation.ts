@@ -3,7 +3,13 @@
 import type { RevocationReason } from '../../domain/enums.ts'
 import { DerError } from '../asn1/der-reader.ts'
 import { findEntry, type ListedEntry, type ReadCrl } from '../crl-reader.ts'
-import { allReasons, coveredReasons, type DistributionPoint, distributionPoints } from './distribution-point.ts'
+import {
+  allReasons,
+  coveredReasons,
+  type DistributionPoint,
+  distributionPoints,
+  type IssuingPoint,
+} from './distribution-point.ts'
 import type { PathCertificate } from './path-certificate.ts'
 
 /** How a certificate stands. */
@@ -33,15 +39,19 @@ const isCurrent = ({ thisUpdate, nextUpdate }: ReadCrl, now: Date): boolean =>
 const isUsable = (crl: ReadCrl, { issuer }: Asked, { now, isSigned }: Lists): boolean =>
   !crl.isUnknown && isCurrent(crl, now) && isSigned(crl, issuer)
 
-const sameNames = (one: readonly string[] | null, other: readonly string[] | null): boolean =>
-  one === null || other === null ? one === other : one.join() === other.join()
+const sameNames = (one: IssuingPoint['names'], other: IssuingPoint['names']): boolean =>
+  one === null || other === null ? one === other : one.symmetricDifference(other).size === 0
 
-/** RFC 5280 5.2.4, 6.3.3 c: of the same scope, and made for this complete list or one before it. */
+const sameKey = (one: Buffer | null, other: Buffer | null): boolean =>
+  one === null || other === null ? one === other : one.equals(other)
+
+/** RFC 5280 5.2.4, 6.3.3 c: of the same scope and key, and made for this complete list or one before it. */
 const addsTo = (delta: ReadCrl, complete: ReadCrl): boolean =>
   delta.baseNumber !== null &&
   delta.number !== null &&
   complete.number !== null &&
   delta.issuer === complete.issuer &&
+  sameKey(delta.keyIdentifier, complete.keyIdentifier) &&
   delta.baseNumber <= complete.number &&
   delta.number > complete.number &&
   sameNames(delta.point.names, complete.point.names) &&

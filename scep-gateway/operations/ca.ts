@@ -59,7 +59,11 @@ const signed = new WeakMap<PolicyView, Promise<Answer>>()
 /** The chain of the CA that takes over, signed by the CA of today; null where none is prepared. */
 export const getNextCaCert = (gateway: Gateway, policy: PolicyView): Promise<Answer> | null => {
   if (policy.nextChain.length === 0 || policy.chain.length === 0) return null
-  const made = signed.get(policy) ?? signNextCa(gateway, policy)
+  const known = signed.get(policy)
+  if (known) return known
+  const made = signNextCa(gateway, policy)
   signed.set(policy, made)
+  // A trouble of the moment is not kept.
+  made.catch(() => signed.delete(policy))
   return made
 }

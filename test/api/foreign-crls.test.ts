@@ -6,7 +6,7 @@ import { parseCertificatePem } from '../../pki/certificate/certificate.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { FetchedCrl } from '../../storage/rows/fetched-crl.ts'
 import { indexLine } from '../pki/ocsp-parties.ts'
-import { Workbench } from '../pki/openssl.ts'
+import { openssl, Workbench } from '../pki/openssl.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { makeForeignCertificate, type ForeignCertificate } from '../support/foreign-certificates.ts'
 import { makeForeignCrl } from '../support/foreign-crls.ts'
@@ -116,7 +116,33 @@ describe('a list', () => {
     await ask(await naming(url))
     expect(await validate()).toBe(false)
   })
+
+  test('counts whichever certificate of its CA a path goes through', async () => {
+    const ca = await makeForeignCertificate(bench, { subject: '/CN=Renewed CA', isCa: true, issuer: setup.root })
+    const below = (url: string) => setup.leaf({ issuer: ca, extension: `crlDistributionPoints=URI:${url}` })
+    const leaf = await below('http://localhost:1/')
+    const index = indexLine(serialOf(leaf), '250102030405Z,keyCompromise')
+    const { url } = await point(await makeForeignCrl(bench, { ca, index }))
+    const importBelow = async (pem: string) =>
+      (await importPem(setup.scene, (await below(url)).pem + pem + setup.root.pem)).body.importedCertificates[0].id
+    expect((await read(await importBelow(ca.pem))).status).toBe(200)
+    const renewed = await renewedCa(ca)
+    await importBelow(renewed)
+    const trusted = [setup.root.pem, renewed].map(pem => parseCertificatePem(pem).fingerprint)
+    const where = { fingerprint: { $in: trusted } }
+    expect(await service.em().nativeUpdate(Ca, where, { trusted: true })).toBe(2)
+    const { body } = await admin.post('/api/v1/certificates/validate', { pemCertificate: leaf.pem })
+    expect(body.caChain[0].pemCertificate.trim()).toBe(renewed.trim())
+    expect(body.result).toBe(false)
+  })
 })
+
+/** Another certificate of the same name and key. */
+const renewedCa = async ({ keyFile }: ForeignCertificate): Promise<string> => {
+  const made = ['req', '-x509', '-key', keyFile, '-subj', '/CN=Renewed CA', '-days', '400']
+  const by = ['-CA', setup.root.certificateFile, '-CAkey', setup.root.keyFile]
+  return (await openssl(...made, ...by, '-addext', 'basicConstraints=critical,CA:TRUE')).text
+}
 
 /** The same with the last bit of the signature changed. */
 const withBit = (der: Buffer): Buffer => Buffer.concat([der.subarray(0, -1), Buffer.of((der.at(-1) ?? 0) ^ 1)])

@@ -61,10 +61,21 @@ test.each([
   ['*.Example.org', '*.example.org'],
   ['example.org', 'example.org'],
   ['*.bücher.example', '*.xn--bcher-kva.example'],
+  ['*.XN--Bcher-kva.example', '*.xn--bcher-kva.example'],
+  ['xn--strae-oqa.bücher.example', 'xn--strae-oqa.xn--bcher-kva.example'],
 ])('%s is the domain %s', (text, name) => expect(canonicalDomain(text)).toBe(name))
 
-test.each(['*', '*.', '*.*.example', 'a.*.example', 'f*.example', '*example.org'])('%j is no domain', text =>
-  expect(canonicalDomain(text)).toBeNull(),
+const meaningless = [
+  'xn--a.test',
+  'a.XN--99zzzz9999.test',
+  '*.xn--99zzzz9999.test',
+  'xn--bcher-kva.xn--a.test',
+  'xn--.test',
+]
+
+test.each(['*', '*.', '*.*.example', 'a.*.example', 'f*.example', '*example.org', ...meaningless])(
+  '%j is no domain',
+  text => expect(canonicalDomain(text)).toBeNull(),
 )
 
 test.each([

@@ -1,6 +1,8 @@
-// Which key signs and which decrypt for a policy's SCEP, and when the next one is made (contract 10.5).
+// Which key signs for a policy's SCEP and CMP and which decrypt, and when the next one is made (contract 10.5).
 import { expect, test } from '@jest/globals'
+import type { CmpSignatureAlgorithm } from '../../domain/enums.ts'
 import {
+  chooseCmpSigner,
   chooseSigners,
   type Signer,
   type IssuingCa,
@@ -109,4 +111,74 @@ test('a CA that another took over from goes on decrypting in mode CA', () => {
   const choice = choose([], { issuing: next, formerCas }, { enabled: true, signerMode: 'CA' })
   expect(choice).toEqual({ signing: 'next', former: ['ca'], due: null })
   expect(choose([made()], { formerCas }).former).toEqual([])
+})
+
+const cmp = {
+  enabled: true,
+  macProtectionAllowed: true,
+  signatureProtectionAllowed: true,
+  certConfirmationRequired: true,
+}
+const nobody = { signing: null, former: [], due: null }
+const chooseCmp = (
+  signers: readonly SignerState[],
+  over: { algorithm?: CmpSignatureAlgorithm; id?: string; records?: Partial<SignerRecords> } = {},
+) =>
+  chooseCmpSigner(
+    { ...cmp, signatureAlgorithm: over.algorithm ?? 'SHA256_WITH_RSA', signerCertificateId: over.id },
+    { issuing: ca, making: ca, nextCaId: null, formerCas: [], signers, ...over.records },
+    now,
+  )
+const p256 = { algorithm: 'EC', curve: 'SECP256R1' }
+
+test.each<[string, SignerState[], object]>([
+  ['none was made', [], { signing: null, due: 'NOW' }],
+  ['it is good', [made()], { signing: 'present', due: null }],
+  ['31 days are left', [made({ validNotAfter: day(31) })], { signing: 'present', due: null }],
+  ['30 days are left', [made({ validNotAfter: day(30) })], { signing: 'present', due: 'SOON' }],
+  ['it has expired', [made({ validNotAfter: day(-1) })], { signing: null, due: 'NOW' }],
+  ['it is not valid yet', [made({ validNotBefore: day(1) })], { signing: null, due: 'NOW' }],
+  ['it is barred', [made({ barred: true })], { signing: null, due: 'NOW' }],
+  ['another CA issued it', [made({ issuerCaId: 'old' })], { signing: null, due: 'NOW' }],
+  ['its key is of another kind', [made(p256)], { signing: null, due: 'NOW' }],
+  ['only a replaced one is there', [retired(1)], { signing: null, due: 'NOW' }],
+  ['one was replaced, which decrypts nothing', [made(), retired(1)], { signing: 'present', due: null }],
+])('a made signer of CMP, when %s', (_, signers, expected) => {
+  expect(told(chooseCmp(signers))).toEqual({ ...nobody, ...expected })
+})
+
+test.each<[CmpSignatureAlgorithm, Partial<SignerState>, 'kept' | 'named alone' | 'never']>([
+  ['SHA256_WITH_RSA', {}, 'kept'],
+  ['SHA512_WITH_RSA', {}, 'kept'],
+  ['SHA256_WITH_ECDSA', p256, 'kept'],
+  ['SHA256_WITH_ECDSA', { algorithm: 'EC', curve: 'SECP384R1' }, 'named alone'],
+  ['SHA384_WITH_ECDSA', { algorithm: 'EC', curve: 'SECP384R1' }, 'kept'],
+  ['SHA512_WITH_ECDSA', p256, 'named alone'],
+  ['SHA512_WITH_ECDSA', { algorithm: 'EC', curve: 'SECP521R1' }, 'kept'],
+  ['SHA256_WITH_ECDSA', {}, 'never'],
+  ['ED25519', { algorithm: 'EDDSA', curve: 'ED25519' }, 'kept'],
+  ['ED25519', { algorithm: 'EDDSA', curve: 'ED448' }, 'never'],
+  ['ED448', { algorithm: 'EDDSA', curve: 'ED448' }, 'kept'],
+  ['ED448', { algorithm: 'ML_DSA', curve: 'ML_DSA_65' }, 'never'],
+])('by %s a key of %j is %s', (algorithm, key, use) => {
+  const byName = chooseCmp([named(key)], { algorithm, id: 'named' })
+  expect(told(byName)).toEqual({ ...nobody, signing: use === 'never' ? null : 'named' })
+  const byMaking = chooseCmp([made(key)], { algorithm })
+  expect(told(byMaking)).toEqual({ ...nobody, ...(use === 'kept' ? { signing: 'present' } : { due: 'NOW' }) })
+})
+
+test.each<[string, SignerState[], object]>([
+  ['it is barred', [named({ barred: true })], nobody],
+  ['it has expired', [named({ validNotAfter: day(-1) })], nobody],
+  ['it is gone', [made()], nobody],
+  ['one was made before', [named(), made()], { ...nobody, signing: 'named' }],
+])('a named signer of CMP, when %s', (_, signers, expected) => {
+  expect(told(chooseCmp(signers, { id: 'named' }))).toEqual(expected)
+})
+
+test('the choice of CMP tells the CA that issues under the policy, and never signs by it', () => {
+  const next = chooseCmp([], { records: { issuing: { ...ca, id: 'issuing' }, nextCaId: 'next', formerCas: [ca] } })
+  expect(next).toEqual({ ...nobody, due: 'NOW', issuingCaId: 'issuing', nextCaId: 'next' })
+  const without = chooseCmp([made()], { records: { issuing: null, making: null } })
+  expect(without).toEqual({ ...nobody, due: 'NOW', issuingCaId: null, nextCaId: null })
 })

@@ -1,7 +1,7 @@
 // Writing and reading strict DER.
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { context, integer, namedBits, oid, sequence, setOf, time, tlv } from '../../pki/asn1/der.ts'
+import { context, generalizedTime, integer, namedBits, oid, sequence, setOf, time, tlv } from '../../pki/asn1/der.ts'
 import {
   DerError,
   readDer,
@@ -121,4 +121,11 @@ test.each([
   ['0202 ff80', 'ff80'],
 ])('the integer %s of another writer is %s', (encoded, expected) => {
   expect(hex(readLooseInteger(readDer(bytes(encoded))))).toBe(expected)
+})
+
+test('a time that is none is not written', () => {
+  expect(() => time(new Date(Number.NaN))).toThrow(RangeError)
+  expect(() => generalizedTime(new Date(Number.NaN))).toThrow(RangeError)
+  expect(() => time(new Date('+010000-01-01T00:00:00Z'))).toThrow(RangeError)
+  expect(time(new Date('9999-12-31T23:59:59Z')).toString('latin1')).toContain('99991231235959Z')
 })

@@ -3,10 +3,21 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { Failure } from '../../domain/failure.ts'
-import { derNull, derTrue, implicit, oid, sequence } from '../../pki/asn1/der.ts'
-import { basicConstraints, crlDistributionPoints, extension, keyUsage } from '../../pki/certificate/extensions.ts'
+import { context, derNull, derTrue, implicit, oid, sequence } from '../../pki/asn1/der.ts'
+import {
+  authorityKeyIdentifier,
+  basicConstraints,
+  crlDistributionPoints,
+  extension,
+  keyUsage,
+} from '../../pki/certificate/extensions.ts'
 import { findEntry, readCrl } from '../../pki/crl-reader.ts'
-import { type PathCertificate, readPathCertificate } from '../../pki/path/path-certificate.ts'
+import {
+  type PathCertificate,
+  readPathCertificate,
+  serialInteger,
+  serialText,
+} from '../../pki/path/path-certificate.ts'
 import { mutate, mutateValue, mutation, valueMutation } from './mutations.ts'
 import { caOf, crlOf, judge, keyOf, later, type Listed, listExtension, named, read, saidOf } from './path-parties.ts'
 
@@ -88,6 +99,14 @@ describe('by lists', () => {
       [{ entries: [[serial, 1]], extensions: [extension('1.2.3.4', derNull, true)] }],
       unknown,
     ],
+    [
+      'a delta by another key of the CA does not release it',
+      [
+        { entries: [[serial, 6]], extensions: [authorityKeyIdentifier(Buffer.of(1))] },
+        { entries: [[serial, 8]], number: 6, baseNumber: 5, extensions: [authorityKeyIdentifier(Buffer.of(2))] },
+      ],
+      hold,
+    ],
     ['an entry has an unknown extension', [{ entries: [[serial, 1, extension('1.2.3.4', derNull, true)]] }], unknown],
   ])('when %s', async (_, lists, expected) => {
     expect(await by(lists)).toMatch(expected)
@@ -107,6 +126,28 @@ describe('by lists', () => {
     expect(saidOf(judge(leaf, [root, noSigner, impostor], { crls: bySigner }))).toBe('valid')
   })
 
+  test('that cannot be checked any more make no path valid', async () => {
+    const crls = [readCrl(await crlOf({ entries: [[serial, 1]] }))]
+    const wrong = await caOf(['CA', 3], ['Root', 1])
+    const flood = Array.from({ length: 48 }, (_, place) => ({ ...wrong, fingerprint: `wrong ${place}` }))
+    const said = flood.map((_, place) => saidOf(judge(leaf, [root, ...flood.slice(0, place), ca], { crls })))
+    expect(said).not.toContain('valid')
+    expect(said[0]).toMatch(revoked)
+  })
+
+  test('of another who signs for the anchor of a path, not for that of another path', async () => {
+    const other = await caOf(['Other Root', 6], ['Other Root', 6])
+    const cas = [await caOf(['CA', 2], ['Root', 1]), await caOf(['CA', 2], ['Other Root', 6])]
+    const signer = await caOf(['CA', 5], ['Other Root', 6])
+    const crls = [readCrl(await crlOf({ signer: keyOf(5) }))]
+    const anchors = new Set([root, other].map(({ fingerprint }) => fingerprint))
+    const standingOf = ({ isCa }: PathCertificate) => ({ status: isCa ? 'GOOD' : 'UNKNOWN' }) as const
+    const over = { crls, anchors, standingOf, needsStatus: true }
+    for (const order of [cas, cas.toReversed()])
+      expect(saidOf(judge(leaf, [root, other, ...order, signer], over))).toBe('valid')
+    expect(saidOf(judge(leaf, [root, other, ...cas.slice(0, 1), signer], over))).toMatch(unknown)
+  })
+
   test('of a distribution point, when the certificate names it', async () => {
     const url = 'http://pki.example.test/1.crl'
     const target = await read({ signer: keyOf(2), serial, extensions: [crlDistributionPoints([url])] })
@@ -115,6 +156,38 @@ describe('by lists', () => {
     expect(await by([{ entries, extensions: [named1(url)] }], { target })).toMatch(revoked)
     expect(await by([{ entries, extensions: [named1('http://other.example.test')] }], { target })).toMatch(unknown)
     expect(await by([{ entries }], { target })).toMatch(revoked)
+  })
+})
+
+test.each(['00', '01', '7f', '0080', '00ff12', '80', 'ff7f', 'a1b2'])(
+  'the serial number %s is looked for in a list by its own octets',
+  hex => {
+    const content = Buffer.from(hex, 'hex')
+    expect(serialInteger(serialText(content)).toString('hex')).toBe(`020${content.length}${hex}`)
+  },
+)
+
+describe('that take long', () => {
+  /** DistributionPointName of so many names. */
+  const namesFrom = (first: number) => {
+    const names = Array.from({ length: 15_000 }, (_, place) =>
+      implicit(6, Buffer.of((first + place) >> 8, place & 0xff)),
+    )
+    return context(0, context(0, ...names))
+  }
+
+  test('thousands of names of distribution points, none of which a list has', async () => {
+    const target = await read({
+      signer: keyOf(2),
+      serial,
+      extensions: [listExtension('2.5.29.31', [sequence(namesFrom(0))])],
+    })
+    const list = await crlOf({ entries: [[serial, 1]], extensions: [point(namesFrom(0x8000))] })
+    const crls = Array.from({ length: 8 }, () => readCrl(list))
+    const started = performance.now()
+    const standingOf = ({ isCa }: PathCertificate) => ({ status: isCa ? 'GOOD' : 'UNKNOWN' }) as const
+    expect(saidOf(judge(target, [root, ca], { crls, standingOf, needsStatus: true }))).toMatch(unknown)
+    expect(performance.now() - started).toBeLessThan(1000)
   })
 })
 

@@ -247,7 +247,7 @@ describe('what is hostile takes little time', () => {
     const leaf = await read({ signer: keyOf(2), extensions: [authorityKeyIdentifier(id('right'))] })
     expect(timed(() => judge(leaf, [root, ...flood, right]))).toBe('valid')
     const nameless = await read({ signer: keyOf(2) })
-    expect(timed(() => judge(nameless, [root, ...flood, right]))).toMatch(/one too many|is wrong/)
+    expect(timed(() => judge(nameless, [root, ...flood, right]))).toMatch(/more signatures than|is wrong/)
   })
 
   test('keys that take long: an exponent as long as its modulus, a modulus of thousands of digits', async () => {
