@@ -16,6 +16,7 @@ import type { KeySpec } from '../../domain/key-rules.ts'
 import { mergeTemplates } from '../../pki/certificate/template-configuration.ts'
 import type { Template } from '../../pki/certificate/templates.ts'
 import { parseNameText } from '../../pki/names/name-text.ts'
+import { comparableNameText } from '../../pki/path/comparable-name.ts'
 import type { Members } from '../json-document.ts'
 import { findImpossible } from './local-lint.ts'
 
@@ -163,12 +164,19 @@ const checkName = (member: 'rootSubjectDn' | 'issuingSubjectDn', text: string): 
   }
 }
 
+/** Two CAs of one name are one to whom they issue for, with one list (RFC 5280 5). */
+const mustDiffer = ({ hierarchy, rootSubjectDn, issuingSubjectDn }: LocalConfiguration): void => {
+  if (hierarchy === 'ROOT_AND_ISSUING' && comparableNameText(rootSubjectDn) === comparableNameText(issuingSubjectDn))
+    refuse('Root and issuing CA have one name.', 'configuration.issuingSubjectDn')
+}
+
 /** The settings of a LOCAL provider of this name: checked, its defaults filled in; INVALID_PROVIDER_CONFIGURATION. */
 export const localSettings = async (name: string, given: Members): Promise<Members> => {
   const { ...whole } = completeLocal(name, given)
   const templates = readTemplates(whole.templates)
   checkName('rootSubjectDn', whole.rootSubjectDn)
   checkName('issuingSubjectDn', whole.issuingSubjectDn)
+  mustDiffer(whole)
   const impossible = await findImpossible(whole, caKeySpec(whole), templates)
   if (impossible)
     refuse(

@@ -30,6 +30,7 @@ test.each<[string, object]>([
   ['a country in lower case', { issuingSubjectDn: 'CN=Small C,C=de' }],
   ['a country of the root in lower case', { rootSubjectDn: 'CN=Small C,C=de' }],
   ['a country of the single CA in lower case', { hierarchy: 'SINGLE', issuingSubjectDn: 'CN=Small C,C=de' }],
+  ['one name for root and issuing CA', { rootSubjectDn: 'CN=One,O=House', issuingSubjectDn: 'cn=ONE, o=House' }],
   ['a serial number that is not printable', { rootSubjectDn: 'CN=a,serialNumber=a_b' }],
   ['a name of no text', { rootSubjectDn: 'CN=a,2.5.4.3=#020101' }],
   [
