@@ -48,6 +48,17 @@ test.each<[string, object]>([
   expect(await service.em().count(CertificateProvider, { name })).toBe(0)
 })
 
+test.each<[string, unknown, string]>([
+  ['crlPartitions', 257, 'crlPartitions must be a whole number from 1 to 256.'],
+  ['keyAlgorithm', 'DSA', 'keyAlgorithm must be one of RSA, EC, EDDSA, ML_DSA.'],
+  ['ocspSigner', 'no', 'ocspSigner must be one of true, false.'],
+  ['templates', {}, 'templates must be a list of at most 1000.'],
+  ['color', 1, 'A LOCAL provider has no member color.'],
+])('what %s may be is told', async (member, value, message) => {
+  const { body } = await create({ [member]: value })
+  expect([body.errorMessage, body.fieldErrors]).toEqual([message, [{ field: `configuration.${member}`, message }]])
+})
+
 test('what could be made is: a long name of emoji, every built-in template, a template of every usage', async () => {
   const usages = ['digitalSignature', 'nonRepudiation', 'keyEncipherment', 'dataEncipherment', 'keyAgreement']
   const templates = usages.map(usage => ({ name: `ONLY_${usage}`, keyUsages: [usage] }))
