@@ -218,6 +218,14 @@ describe('a refusal', () => {
         expect(refusalOf(await anybody.post(operation, { pemCertificate }))).toEqual([400, 'INVALID_CERTIFICATE'])
   })
 
+  test('tells where there is no certificate to read', async () => {
+    const { leaf } = await newHierarchy()
+    for (const pemCertificate of ['no certificate', leaf.pem.replaceAll('CERTIFICATE', 'CMS')]) {
+      const { body } = await anybody.post('/api/v1/certificates/validate', { pemCertificate })
+      expect(body.errorMessage).toBe('The text holds no certificate, neither PEM nor Base64 of DER.')
+    }
+  })
+
   test('without a token, and of another body', async () => {
     for (const operation of operations) {
       const reply = await fetch(service.url + operation, { method: 'POST', body: '{}' })
