@@ -203,6 +203,15 @@ describe('a certificate of others', () => {
   })
 })
 
+test.each([512, 1024])('a signature under an RSA key of %i bits is not accepted, whoever trusts the CA', async bits => {
+  const key = ['rsa', '-pkeyopt', `rsa_keygen_bits:${bits}`]
+  const weak = await makeForeignCertificate(bench, { subject: `/CN=Weak ${randomUUID()}`, isCa: true, key })
+  await importCa(weak.pem, true)
+  expect(await problemOf((await newLeaf(weak)).pem)).toMatch(
+    `made with an RSA key of ${bits} bits, which can be forged.`,
+  )
+})
+
 describe('a refusal', () => {
   const operations = ['validate', 'validate-plain'].map(name => `/api/v1/certificates/${name}`)
 
