@@ -50,7 +50,9 @@ const findCertificate = (der: Buffer): PathCertificate[] => {
 
 const readInput = (pem: string): Input => {
   const [first, ...others] = decodePem(pem).filter(block => mayHold('CERTIFICATE', block))
-  const target = readPathCertificate(first?.der ?? Buffer.alloc(0))
+  if (!first?.der.length)
+    throw new Failure('INVALID_CERTIFICATE', 'The text holds no certificate, neither PEM nor Base64 of DER.')
+  const target = readPathCertificate(first.der)
   return { target, extras: others.slice(0, mostExtras).flatMap(({ der }) => findCertificate(der)) }
 }
 

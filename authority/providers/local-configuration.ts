@@ -16,6 +16,7 @@ import type { KeySpec } from '../../domain/key-rules.ts'
 import { mergeTemplates } from '../../pki/certificate/template-configuration.ts'
 import type { Template } from '../../pki/certificate/templates.ts'
 import { parseNameText } from '../../pki/names/name-text.ts'
+import { comparableNameText } from '../../pki/path/comparable-name.ts'
 import type { Members } from '../json-document.ts'
 import { findImpossible } from './local-lint.ts'
 
@@ -70,15 +71,25 @@ const defaults = (name: string, keyAlgorithm: unknown): LocalConfiguration => ({
 const maxTemplates = 1000
 const maxPartitions = 256
 
-const oneOf =
-  (...values: readonly unknown[]) =>
-  (value: unknown): boolean =>
-    values.includes(value)
-const wholeNumber =
-  (from: number, to: number) =>
-  (value: unknown): boolean =>
-    Number.isInteger(value) && Number(value) >= from && Number(value) <= to
-const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '' && value.length <= 1000
+/** What a member may be, and how it is said. */
+interface Legal {
+  readonly is: (value: unknown) => boolean
+  readonly said: string
+}
+
+const oneOf = (...values: readonly unknown[]): Legal => ({
+  is: value => values.includes(value),
+  said: `one of ${values.join(', ')}`,
+})
+const wholeNumber = (from: number, to: number): Legal => ({
+  is: value => Number.isInteger(value) && Number(value) >= from && Number(value) <= to,
+  said: `a whole number from ${from} to ${to}`,
+})
+const longestName = 1000
+const nameText: Legal = {
+  is: value => typeof value === 'string' && value.trim() !== '' && value.length <= longestName,
+  said: `a text of at most ${longestName} characters`,
+}
 
 /** The curves of each algorithm that has any, or what stands in their place. */
 const curves: Readonly<Partial<Record<CryptoAlgorithm, Enumeration>>> = {
@@ -87,22 +98,25 @@ const curves: Readonly<Partial<Record<CryptoAlgorithm, Enumeration>>> = {
   ML_DSA: MlDsaParameterSet,
 }
 
-const legal: Record<keyof LocalConfiguration, (value: unknown) => boolean> = {
+const legal: Record<keyof LocalConfiguration, Legal> = {
   hierarchy: oneOf('ROOT_AND_ISSUING', 'SINGLE'),
   keyAlgorithm: oneOf('RSA', 'EC', 'EDDSA', 'ML_DSA'),
   keySize: oneOf(...rsaKeySizes),
   curve: oneOf(...Object.values(curves).flatMap(Object.keys)),
-  rootSubjectDn: isText,
-  issuingSubjectDn: isText,
+  rootSubjectDn: nameText,
+  issuingSubjectDn: nameText,
   rootValidityYears: wholeNumber(1, 50),
   issuingValidityYears: wholeNumber(1, 50),
   crlValidityHours: wholeNumber(1, 8760),
   rootCrlValidityDays: wholeNumber(1, 3650),
   crlPartitions: wholeNumber(1, maxPartitions),
   deltaCrlHours: wholeNumber(0, 8759),
-  ocspSigner: value => typeof value === 'boolean',
+  ocspSigner: oneOf(true, false),
   // Judged before the items are (contract 1.2).
-  templates: value => Array.isArray(value) && value.length <= maxTemplates,
+  templates: {
+    is: value => Array.isArray(value) && value.length <= maxTemplates,
+    said: `a list of at most ${maxTemplates}`,
+  },
 }
 
 const refuse = (message: string, field?: string): never => {
@@ -112,16 +126,16 @@ const refuse = (message: string, field?: string): never => {
 /** Completes the members of a LOCAL provider of this name; INVALID_PROVIDER_CONFIGURATION says what is wrong. */
 export const completeLocal = (name: string, given: Members): LocalConfiguration => {
   for (const member of Object.keys(given))
-    if (!(member in legal)) refuse(`A LOCAL provider has no member ${member}.`, member)
+    if (!(member in legal)) refuse(`A LOCAL provider has no member ${member}.`, `configuration.${member}`)
   const whole = { ...defaults(name, given['keyAlgorithm']), ...given } as LocalConfiguration
-  for (const [member, isLegal] of Object.entries(legal))
-    if (!isLegal(whole[member as keyof LocalConfiguration])) refuse(`The member ${member} has no usable value.`, member)
+  for (const [member, { is, said }] of Object.entries(legal))
+    if (!is(whole[member as keyof LocalConfiguration])) refuse(`${member} must be ${said}.`, `configuration.${member}`)
   if (!(whole.curve in (curves[whole.keyAlgorithm] ?? { [whole.curve]: '' })))
-    refuse(`The curve is none of ${whole.keyAlgorithm}.`, 'curve')
+    refuse(`The curve is none of ${whole.keyAlgorithm}.`, 'configuration.curve')
   if (whole.issuingValidityYears > whole.rootValidityYears)
-    refuse('The issuing CA cannot outlive its root.', 'issuingValidityYears')
+    refuse('The issuing CA cannot outlive its root.', 'configuration.issuingValidityYears')
   if (whole.deltaCrlHours >= whole.crlValidityHours)
-    refuse('A delta CRL ends before the CRL that it completes.', 'deltaCrlHours')
+    refuse('A delta CRL ends before the CRL that it completes.', 'configuration.deltaCrlHours')
   return whole
 }
 
@@ -163,12 +177,19 @@ const checkName = (member: 'rootSubjectDn' | 'issuingSubjectDn', text: string): 
   }
 }
 
+/** Two CAs of one name are one to whom they issue for, with one list (RFC 5280 5). */
+const mustDiffer = ({ hierarchy, rootSubjectDn, issuingSubjectDn }: LocalConfiguration): void => {
+  if (hierarchy === 'ROOT_AND_ISSUING' && comparableNameText(rootSubjectDn) === comparableNameText(issuingSubjectDn))
+    refuse('Root and issuing CA have one name.', 'configuration.issuingSubjectDn')
+}
+
 /** The settings of a LOCAL provider of this name: checked, its defaults filled in; INVALID_PROVIDER_CONFIGURATION. */
 export const localSettings = async (name: string, given: Members): Promise<Members> => {
   const { ...whole } = completeLocal(name, given)
   const templates = readTemplates(whole.templates)
   checkName('rootSubjectDn', whole.rootSubjectDn)
   checkName('issuingSubjectDn', whole.issuingSubjectDn)
+  mustDiffer(whole)
   const impossible = await findImpossible(whole, caKeySpec(whole), templates)
   if (impossible)
     refuse(

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../domain/failure.ts'
 import { nextGeneration, type PlannedRollover } from '../../domain/rollover-rules.ts'
 import { formatName, parseNameText, withCommonName } from '../../pki/names/name-text.ts'
+import { comparableNameText } from '../../pki/path/comparable-name.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import type { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import type { Members } from '../json-document.ts'
@@ -37,19 +38,24 @@ const mustServe = (before: Members, { members, newRoot }: RolloverWish): void =>
   }
 }
 
-/** The name of the next generation where none is stated: two CAs of one name are one to whom they issue for. */
-const named = (settings: Members, members: Members, name: 'issuingSubjectDn' | 'rootSubjectDn'): Members => {
-  if (typeof members[name] === 'string') return {}
-  const next = withCommonName(String(settings[name]), nextGeneration)
-  return { [name]: next ?? refuse(`The name of today has no common name: state ${name}.`, member(name)) }
+/** The names of the CAs that a provider has, or had, as they are compared. */
+const takenNames = async (em: EntityManager, { id }: CertificateProvider): Promise<ReadonlySet<string>> => {
+  const cas = await em.find(Ca, { certificateProviderId: id }, { fields: ['subjectDn'] })
+  return new Set(cas.map(({ subjectDn }) => comparableNameText(subjectDn)))
 }
 
-const mustBeNew = async (em: EntityManager, provider: CertificateProvider, names: Members): Promise<void> => {
-  for (const [name, text] of Object.entries(names)) {
-    const subjectDn = formatName(parseNameText(String(text)))
-    const taken = await em.count(Ca, { certificateProviderId: provider.id, subjectDn })
-    if (taken > 0) refuse(`A CA of the provider has the name ${subjectDn} already.`, member(name))
-  }
+type NameMember = 'issuingSubjectDn' | 'rootSubjectDn'
+
+/** The name of the next generation that no CA bears: two CAs of one name are one to whom they issue for. */
+const nextName = (name: NameMember, today: string, taken: ReadonlySet<string>): string => {
+  const next = withCommonName(today, nextGeneration)
+  if (next === null) return refuse(`The name of today has no common name: state ${name}.`, member(name))
+  return taken.has(comparableNameText(next)) ? nextName(name, next, taken) : next
+}
+
+const mustBeNew = (name: NameMember, text: string, taken: ReadonlySet<string>): void => {
+  if (taken.has(comparableNameText(text)))
+    refuse(`A CA of the provider has the name ${formatName(parseNameText(text))} already.`, member(name))
 }
 
 /** How the root of today limits what it issues; one of SINGLE is none. */
@@ -101,13 +107,12 @@ export const planRollover = async (
   const settings: Members = { ...completeLocal(name, together(before, wish.members)) }
   const isNewRoot = wish.newRoot && before['hierarchy'] !== 'SINGLE'
   if (present.issuerCaId && !isNewRoot) mustOutlive(await em.findOneOrFail(Ca, { id: present.issuerCaId }), wish, now)
-  const names = {
-    ...named(before, wish.members, 'issuingSubjectDn'),
-    ...(isNewRoot ? named(before, wish.members, 'rootSubjectDn') : {}),
-  }
+  const taken = await takenNames(em, provider)
+  const made: readonly NameMember[] = isNewRoot ? ['issuingSubjectDn', 'rootSubjectDn'] : ['issuingSubjectDn']
+  const counted = made.filter(one => typeof wish.members[one] !== 'string')
+  const names = Object.fromEntries(counted.map(one => [one, nextName(one, String(before[one]), taken)]))
   const after = await localSettings(name, { ...settings, ...names })
-  const made = isNewRoot ? ['issuingSubjectDn', 'rootSubjectDn'] : ['issuingSubjectDn']
-  await mustBeNew(em, provider, Object.fromEntries(made.map(one => [one, after[one]])))
+  for (const one of made) mustBeNew(one, String(after[one]), taken)
   const takeOverDate = wish.takeOverDate?.toISOString() ?? null
   return { takeOverDate, newRoot: isNewRoot, members: changed(before, after) }
 }

@@ -1,7 +1,8 @@
 // Names in the form in which they are compared (RFC 5280 7.1): without case, white space collapsed, in any string type.
 import { tags } from '../asn1/der.ts'
-import type { DerValue } from '../asn1/der-reader.ts'
-import { type NameAttribute, readName } from '../names/name.ts'
+import { type DerValue, readDer } from '../asn1/der-reader.ts'
+import { encodeName, type NameAttribute, readName } from '../names/name.ts'
+import { parseNameText } from '../names/name-text.ts'
 
 // The string types whose texts mean the same characters. TeletexString has no one character set: its octets are compared.
 const textTags: readonly (number | undefined)[] = [
@@ -24,6 +25,9 @@ const relativeText = (attributes: readonly NameAttribute[]): string =>
  * A DER Name as text that is equal for equal names, and begins with that of each name above it. Throws a DerError.
  */
 export const comparableName = (name: DerValue): string => readName(name).map(relativeText).join('')
+
+/** RFC 4514 text of a name in the same form; VALIDATION_FAILED when it is none. */
+export const comparableNameText = (text: string): string => comparableName(readDer(encodeName(parseNameText(text))))
 
 /** A RelativeDistinguishedName (the content of its SET) below a name. */
 export const below = (name: string, attributes: readonly NameAttribute[]): string => name + relativeText(attributes)

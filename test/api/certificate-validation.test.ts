@@ -203,6 +203,15 @@ describe('a certificate of others', () => {
   })
 })
 
+test.each([512, 1024])('a signature under an RSA key of %i bits is not accepted, whoever trusts the CA', async bits => {
+  const key = ['rsa', '-pkeyopt', `rsa_keygen_bits:${bits}`]
+  const weak = await makeForeignCertificate(bench, { subject: `/CN=Weak ${randomUUID()}`, isCa: true, key })
+  await importCa(weak.pem, true)
+  expect(await problemOf((await newLeaf(weak)).pem)).toMatch(
+    `made with an RSA key of ${bits} bits, which can be forged.`,
+  )
+})
+
 describe('a refusal', () => {
   const operations = ['validate', 'validate-plain'].map(name => `/api/v1/certificates/${name}`)
 
@@ -216,6 +225,14 @@ describe('a refusal', () => {
         blocksOf(leaf.pem)[0]?.slice(0, 200),
       ])
         expect(refusalOf(await anybody.post(operation, { pemCertificate }))).toEqual([400, 'INVALID_CERTIFICATE'])
+  })
+
+  test('tells where there is no certificate to read', async () => {
+    const { leaf } = await newHierarchy()
+    for (const pemCertificate of ['no certificate', leaf.pem.replaceAll('CERTIFICATE', 'CMS')]) {
+      const { body } = await anybody.post('/api/v1/certificates/validate', { pemCertificate })
+      expect(body.errorMessage).toBe('The text holds no certificate, neither PEM nor Base64 of DER.')
+    }
   })
 
   test('without a token, and of another body', async () => {

@@ -128,7 +128,7 @@ describe('who may ask', () => {
 
 describe('there is no responder', () => {
   const none = (errorMessage: string) => ({ status: 422, body: { apiError: 'NO_OCSP_RESPONDER', errorMessage } })
-  const unnamed = none('The certificate names no responder.')
+  const unnamed = none('The certificate names no responder that can be asked.')
   const unknown = none('The issuer of the certificate is no known CA.')
 
   test('of a certificate without a URL, or with one that is none of http, or has a login', async () => {

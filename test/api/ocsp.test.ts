@@ -175,6 +175,14 @@ describe('an answer', () => {
     expect([head.status, head.headers.get('ETag'), await head.text()]).toEqual([200, headers.get('ETag'), ''])
   })
 
+  test('to a GET is not the same because it is of the same second: it may tell a revocation', async () => {
+    const leaf = await issueFor(scene)
+    const request = requestFor(leaf.serialNumber)
+    const lastModified = (await get(request)).headers.get('Last-Modified') ?? ''
+    const again = await get(request, { headers: { 'If-Modified-Since': lastModified, 'Cache-Control': 'max-age=0' } })
+    expect((await read(again)).text).toContain('Cert Status: good')
+  })
+
   test('of a GET may have slashes in its Base64 as they are', async () => {
     const { serialNumber } = await issueFor(scene)
     const request = requestFor(serialNumber, Buffer.alloc(32, 0xff))

@@ -30,6 +30,7 @@ test.each<[string, object]>([
   ['a country in lower case', { issuingSubjectDn: 'CN=Small C,C=de' }],
   ['a country of the root in lower case', { rootSubjectDn: 'CN=Small C,C=de' }],
   ['a country of the single CA in lower case', { hierarchy: 'SINGLE', issuingSubjectDn: 'CN=Small C,C=de' }],
+  ['one name for root and issuing CA', { rootSubjectDn: 'CN=One,O=House', issuingSubjectDn: 'cn=ONE, o=House' }],
   ['a serial number that is not printable', { rootSubjectDn: 'CN=a,serialNumber=a_b' }],
   ['a name of no text', { rootSubjectDn: 'CN=a,2.5.4.3=#020101' }],
   [
@@ -45,6 +46,17 @@ test.each<[string, object]>([
   expect(refusalOf(reply)).toEqual(refused)
   expect(reply.body.errorMessage.length).toBeGreaterThan(20)
   expect(await service.em().count(CertificateProvider, { name })).toBe(0)
+})
+
+test.each<[string, unknown, string]>([
+  ['crlPartitions', 257, 'crlPartitions must be a whole number from 1 to 256.'],
+  ['keyAlgorithm', 'DSA', 'keyAlgorithm must be one of RSA, EC, EDDSA, ML_DSA.'],
+  ['ocspSigner', 'no', 'ocspSigner must be one of true, false.'],
+  ['templates', {}, 'templates must be a list of at most 1000.'],
+  ['color', 1, 'A LOCAL provider has no member color.'],
+])('what %s may be is told', async (member, value, message) => {
+  const { body } = await create({ [member]: value })
+  expect([body.errorMessage, body.fieldErrors]).toEqual([message, [{ field: `configuration.${member}`, message }]])
 })
 
 test('what could be made is: a long name of emoji, every built-in template, a template of every usage', async () => {

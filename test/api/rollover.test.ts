@@ -165,8 +165,8 @@ describe('a rollover at a date', () => {
     })
     expect(refusalOf(await admin.delete(provider.url))).toEqual([409, 'INVALID_STATE'])
     expect(await factsOf(service, provider.id)).toEqual(['ENTITY_CREATED', 'ROLLOVER_PLANNED', 'ROLLOVER_CANCELED'])
-    const again = await rollOver(admin, provider, { configuration: '{"issuingSubjectDn":"CN=Second try"}' })
-    expect((await caOf(again.body.issuingCaId)).subjectDn).toBe('CN=Second try')
+    const again = await rollOver(admin, provider)
+    expect((await caOf(again.body.issuingCaId)).subjectDn).toBe(`CN=${provider.name} Issuing CA G3`)
   })
 })
 
@@ -180,6 +180,11 @@ describe('what is refused', () => {
     ],
     ['another hierarchy', { configuration: '{"hierarchy":"SINGLE"}' }, 'INVALID_PROVIDER_CONFIGURATION'],
     ['a name of a root that stays', { configuration: '{"rootSubjectDn":"CN=R"}' }, 'INVALID_PROVIDER_CONFIGURATION'],
+    [
+      'one name for root and issuing CA',
+      { newRoot: true, configuration: '{"rootSubjectDn":"CN=One","issuingSubjectDn":"CN=one"}' },
+      'INVALID_PROVIDER_CONFIGURATION',
+    ],
     ['a name that is none', { configuration: '{"issuingSubjectDn":"R"}' }, 'INVALID_PROVIDER_CONFIGURATION'],
     ['a weak key', { configuration: '{"keyAlgorithm":"RSA","keySize":1024}' }, 'INVALID_PROVIDER_CONFIGURATION'],
     [
@@ -196,18 +201,21 @@ describe('what is refused', () => {
     expect((await admin.get(provider.url)).body).toMatchObject({ nextIssuingCaId: null, takeOverDate: null })
   })
 
-  test('a name that a CA of the provider has, or had', async () => {
-    const provider = await newProvider(admin)
-    const configuration = JSON.stringify({ issuingSubjectDn: `cn = ${provider.name} Issuing CA` })
-    const first = await rollOver(admin, provider, { configuration })
-    expect([...refusalOf(first), first.body.errorMessage]).toEqual([
-      422,
-      'INVALID_PROVIDER_CONFIGURATION',
-      expect.stringContaining('already'),
-    ])
-    await rollOver(admin, provider)
-    expect(refusalOf(await rollOver(admin, provider, { configuration }))[0]).toBe(422)
-  })
+  test.each([(name: string) => `cn = ${name} Issuing CA`, (name: string) => `CN=${name.toUpperCase()}  issuing CA`])(
+    'a name that a CA of the provider has, or had (%#)',
+    async spelled => {
+      const provider = await newProvider(admin)
+      const configuration = JSON.stringify({ issuingSubjectDn: spelled(provider.name) })
+      const first = await rollOver(admin, provider, { configuration })
+      expect([...refusalOf(first), first.body.errorMessage]).toEqual([
+        422,
+        'INVALID_PROVIDER_CONFIGURATION',
+        expect.stringContaining('already'),
+      ])
+      await rollOver(admin, provider)
+      expect(refusalOf(await rollOver(admin, provider, { configuration }))[0]).toBe(422)
+    },
+  )
 
   test('a call without the version, and one with a former version', async () => {
     const provider = await newProvider(admin)

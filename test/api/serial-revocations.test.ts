@@ -157,6 +157,8 @@ test.each([
   ['no serial number', { serialNumber: null }],
   ['one that is too long', { serialNumber: 'a'.repeat(41) }],
   ['one that is none', { serialNumber: 'xyz' }],
+  ['zero', { serialNumber: '00' }],
+  ['one of 21 octets', { serialNumber: '8'.padEnd(40, '0') }],
   ['a hold', { revocationReason: 'CERTIFICATE_HOLD' }],
   ['a release', { revocationReason: 'REMOVE_FROM_CRL' }],
 ])('%s is 400', async (_, members) => {

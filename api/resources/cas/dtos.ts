@@ -25,9 +25,12 @@ import {
 /** What a revocation by serial number may say: neither hold nor release, which are of certificates. */
 const FinalReason = z.enum(valuesOf(RevocationReason)).exclude(['CERTIFICATE_HOLD', 'REMOVE_FROM_CRL'])
 
+/** The positive numbers of at most 20 octets that a CA may give (RFC 5280 4.1.2.2): a list that names others is read by few. */
+const mayBeGiven = (digits: string): boolean => digits !== '0' && !/^[89a-f][0-9a-f]{39}$/.test(digits)
+
 /** A serial number to revoke. */
 export const RevokeSerialNumberRequestDto = dto('RevokeSerialNumberRequestDto', {
-  serialNumber: SerialNumber,
+  serialNumber: SerialNumber.refine(mayBeGiven, { error: 'must be a positive number of at most 20 octets' }),
   revocationReason: withDefault(FinalReason, 'UNSPECIFIED'),
 })
 

@@ -106,6 +106,9 @@ const example = { body: { pemCertificates: exampleCaPem, fileName: 'elsewhere-ca
 
 export const importCaCertificates = operation('POST /cas/import', {
   summary: 'Import CA certificates',
+  description:
+    'Each PEM block is judged alone, and `errors` tells what was not imported. What is imported is trusted unless `trusted` is ' +
+    'false: from then on validation believes whatever such a CA signs.',
   needs: 'ADMIN',
   body: ImportCaRequestDto,
   example,

@@ -39,6 +39,10 @@ const shown = (provider: CertificateProvider): z.output<typeof GetCertificatePro
 
 export const createCertificateProvider = operation('POST /certificate-providers', {
   summary: 'Create a certificate provider; the keys of a LOCAL one are made',
+  description:
+    'The configuration is a JSON object as text, `{}` for the defaults. Of LOCAL it may have hierarchy, keyAlgorithm, keySize, curve, ' +
+    'rootSubjectDn, issuingSubjectDn, rootValidityYears, issuingValidityYears, crlValidityHours, rootCrlValidityDays, crlPartitions, ' +
+    'deltaCrlHours, ocspSigner and templates; a refusal tells what a member may be.',
   needs: 'ADMIN',
   body: CreateCertificateProviderRequestDto,
   example: { body: { name: 'House CA', certificateProviderType: 'LOCAL', configuration: '{"keyAlgorithm":"EC"}' } },

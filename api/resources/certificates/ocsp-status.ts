@@ -16,7 +16,8 @@ const waitSeconds = 13
 export const ofOcspStatus = ['NO_OCSP_RESPONDER', 'CERTIFICATE_PROVIDER_ERROR'] as const
 
 const mustHaveResponder = async (em: EntityManager, { ocspUrls, issuerCaId }: Certificate): Promise<void> => {
-  if (askedUrls(ocspUrls).length === 0) throw new Failure('NO_OCSP_RESPONDER', 'The certificate names no responder.')
+  if (askedUrls(ocspUrls).length === 0)
+    throw new Failure('NO_OCSP_RESPONDER', 'The certificate names no responder that can be asked.')
   const known = await em.count(Ca, { id: issuerCaId ?? null, archived: false })
   if (known === 0) throw new Failure('NO_OCSP_RESPONDER', 'The issuer of the certificate is no known CA.')
 }

@@ -90,6 +90,9 @@ export const markCertificatesAsRevoked = operation('PATCH /certificates/mark-as-
 
 export const downloadCrl = operation('GET /certificates/:id/crl', {
   summary: "Download the revocation list of a certificate's CA",
+  description:
+    'The complete list that the certificate names. Where the CA makes deltas, the latest revocations stand in the delta and in ' +
+    'OCSP alone. Lists of CAs elsewhere are fetched and verified while the call waits, 10 s at most.',
   on: Certificate,
   needs: 'READ_CERTIFICATE',
   returns: [200, CrlDto],
@@ -100,6 +103,9 @@ export const downloadCrl = operation('GET /certificates/:id/crl', {
 
 export const getOcspStatus = operation('GET /certificates/:id/ocsp-status', {
   summary: 'Ask the OCSP responder of a certificate for its status',
+  description:
+    'The responder that the certificate names is asked while the call waits, 10 s at most, and its answer verified. ' +
+    'It changes no record.',
   on: Certificate,
   needs: 'READ_CERTIFICATE',
   cost: 'CHECK',

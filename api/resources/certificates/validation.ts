@@ -11,10 +11,16 @@ import {
 
 const asFile = ({ id, filename, der }: ChainCa) => ({ id, filename, pemCertificate: encodePem('CERTIFICATE', der) })
 
+const description =
+  'The first certificate of the text is judged, whatever it is: put the leaf before its chain. Those behind it help to find a ' +
+  'chain and are believed in nothing else. What is judged is whether it is valid now, not for which host or purpose. ' +
+  'Nothing is fetched: revocations are those of the records, and of lists that are known.'
+
 const example = { body: { pemCertificate: exampleCertificatePem } }
 
 export const validateCertificate = operation('POST /certificates/validate', {
   summary: 'Judge a certificate by the CAs and revocations known here, and tell why it is not valid',
+  description,
   needs: 'TOKEN',
   body: RawPemCertificateDto,
   example,
@@ -28,6 +34,7 @@ export const validateCertificate = operation('POST /certificates/validate', {
 
 export const validateCertificatePlain = operation('POST /certificates/validate-plain', {
   summary: 'Judge a certificate by the CAs and revocations known here',
+  description,
   needs: 'TOKEN',
   body: RawPemCertificateDto,
   example,
