@@ -30,7 +30,7 @@ const mostExtras = 16
 const mostCas = 100
 /** The most CAs above one another. */
 const mostLevels = 10
-/** How often lists are read for a path that holds without them. */
+/** How often lists are read for a path that holds without them; a further one is not believed. */
 const mostRounds = 4
 
 /** The certificate that is judged, and those behind it that can be read. */
@@ -173,9 +173,10 @@ const judge = async (em: EntityManager, target: PathCertificate, { known, cas }:
   let crls: readonly ReadCrl[] = []
   let verdict = validatePath(target, known)
   const asked = new Set<string>()
-  for (let round = 0; round < mostRounds && verdict.valid; round++) {
+  for (let round = 0; verdict.valid; round++) {
     const open = unrecorded(verdict, { known, cas }).filter(({ certificate }) => !asked.has(certificate.fingerprint))
     if (open.length === 0) break
+    if (round === mostRounds) return { ...verdict, valid: false, reason: 'More paths are revoked than are looked at.' }
     for (const { certificate } of open) asked.add(certificate.fingerprint)
     const more = await findLists(em, open)
     crls = [...crls, ...more]

@@ -126,7 +126,7 @@ describe('a list', () => {
     const importBelow = async (pem: string) =>
       (await importPem(setup.scene, (await below(url)).pem + pem + setup.root.pem)).body.importedCertificates[0].id
     expect((await read(await importBelow(ca.pem))).status).toBe(200)
-    const renewed = await renewedCa(ca)
+    const renewed = await certifiedAgain('/CN=Renewed CA', ca, setup.root)
     await importBelow(renewed)
     const trusted = [setup.root.pem, renewed].map(pem => parseCertificatePem(pem).fingerprint)
     const where = { fingerprint: { $in: trusted } }
@@ -135,13 +135,40 @@ describe('a list', () => {
     expect(body.caChain[0].pemCertificate.trim()).toBe(renewed.trim())
     expect(body.result).toBe(false)
   })
+
+  test('is not passed by on detours: where many paths are revoked, no further one is believed', async () => {
+    const crossed = await makeForeignCertificate(bench, { subject: '/CN=Crossed CA', isCa: true })
+    const leaf = await setup.leaf({ issuer: crossed })
+    const verdict = async () => (await admin.post('/api/v1/certificates/validate', { pemCertificate: leaf.pem })).body
+    for (const count of Array(6).keys()) {
+      const root = await makeForeignCertificate(bench, { subject: `/CN=Crossing Root ${count}`, isCa: true })
+      const pem = await certifiedAgain('/CN=Crossed CA', crossed, root)
+      expect((await importPem(setup.scene, leaf.pem + pem + root.pem)).status).toBe(201)
+      const where = { fingerprint: parseCertificatePem(root.pem).fingerprint }
+      expect(await service.em().nativeUpdate(Ca, where, { trusted: true })).toBe(1)
+      if (count === 0) expect((await verdict()).result).toBe(true)
+      const index = indexLine(parseCertificatePem(pem).serialNumber, '250102030405Z,keyCompromise')
+      const der = await makeForeignCrl(bench, { ca: root, index })
+      const { id: caId } = await service.em().findOneOrFail(Ca, where)
+      const now = new Date()
+      await service
+        .em()
+        .insert(FetchedCrl, { caId, url: 'http://localhost:1/', thisUpdate: now, fetchedDate: now, der })
+      expect((await verdict()).result).toBe(false)
+    }
+    expect((await verdict()).errorMessage).toBe('More paths are revoked than are looked at.')
+  })
 })
 
-/** Another certificate of the same name and key. */
-const renewedCa = async ({ keyFile }: ForeignCertificate): Promise<string> => {
-  const made = ['req', '-x509', '-key', keyFile, '-subj', '/CN=Renewed CA', '-days', '400']
-  const by = ['-CA', setup.root.certificateFile, '-CAkey', setup.root.keyFile]
-  return (await openssl(...made, ...by, '-addext', 'basicConstraints=critical,CA:TRUE')).text
+/** Another certificate of a name and key. */
+const certifiedAgain = async (
+  subject: string,
+  { keyFile }: ForeignCertificate,
+  by: ForeignCertificate,
+): Promise<string> => {
+  const made = ['req', '-x509', '-key', keyFile, '-subj', subject, '-days', '400']
+  const signed = ['-CA', by.certificateFile, '-CAkey', by.keyFile]
+  return (await openssl(...made, ...signed, '-addext', 'basicConstraints=critical,CA:TRUE')).text
 }
 
 /** The same with the last bit of the signature changed. */
