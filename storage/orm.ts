@@ -81,13 +81,20 @@ export interface StorageOptions {
   readonly connections?: number
   /** What rows are dated by; the clock of the machine unless stated. */
   readonly clock?: () => Date
+  /**
+   * A process that is frozen or cut off in a transaction holds rows that others wait for: so many milliseconds, a minute
+   * unless stated, then it is rolled back.
+   */
+  readonly longestSilenceMs?: number
 }
 
-/** A process that is frozen or cut off in a transaction holds rows that others wait for: so long, then it is rolled back. */
-const longestSilenceMs = 60_000
-
 /** Opens the storage; `migrate` brings its schema up to date. */
-export const openStorage = ({ url, connections = 10, clock = () => new Date() }: StorageOptions): Promise<MikroORM> =>
+export const openStorage = ({
+  url,
+  connections = 10,
+  clock = () => new Date(),
+  longestSilenceMs = 60_000,
+}: StorageOptions): Promise<MikroORM> =>
   MikroORM.init({
     clientUrl: url,
     entities,
@@ -115,6 +122,8 @@ export const checkConnection = async (orm: MikroORM): Promise<void> => {
 const migrateAnd = (orm: MikroORM, then: (em: EntityManager) => Promise<void>): Promise<void> =>
   orm.em.fork().transactional(async em => {
     await takeLock(em, 'MIGRATION')
+    // The migrator has a connection of its own: this one is silent for as long as the largest table takes.
+    await em.execute('set local idle_in_transaction_session_timeout = 0')
     await orm.migrator.up()
     await then(em)
   })

@@ -3,6 +3,7 @@ import { afterEach, expect, test } from '@jest/globals'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { Client } from 'pg'
 import { migrate, openStorage } from '../../storage/orm.ts'
+import { until } from '../support/issuing.ts'
 import { stack } from '../support/stack.ts'
 
 const opened: MikroORM[] = []
@@ -51,6 +52,28 @@ test('migrating twice changes nothing', async () => {
   expect(await schemaOf(orm)).toEqual(schema)
   expect(await executed(orm)).toEqual(migrations)
   expect(migrations.length).toBeGreaterThan(0)
+})
+
+test('migrations may take longer than a silent transaction is let be', async () => {
+  const url = await emptyDatabase()
+  await migrate(await open(url))
+  const slow = await openStorage({ url, longestSilenceMs: 200 })
+  opened.push(slow)
+  const holder = new Client({ connectionString: url })
+  await holder.connect()
+  try {
+    await holder.query('begin; lock table mikro_orm_migrations')
+    const migrated = migrate(slow)
+    const waits = async () =>
+      (await holder.query(`select from pg_locks where not granted and relation = 'mikro_orm_migrations'::regclass`))
+        .rows.length > 0
+    await until('the migrator waits', waits)
+    await holder.query('select pg_sleep(1)')
+    await holder.query('commit')
+    await migrated
+  } finally {
+    await holder.end()
+  }
 })
 
 test('processes that start at the same time migrate once', async () => {
