@@ -162,10 +162,12 @@ const unrecorded = ({ path }: PathVerdict, { known, cas }: Judged) =>
   })
 
 const findLists = async (em: EntityManager, open: ReturnType<typeof unrecorded>): Promise<ReadCrl[]> => {
-  const ders: (Buffer | null)[] = []
-  for (const { caId, certificate } of open)
-    ders.push(await records.findListWith(em, caId, serialInteger(certificate.serialNumber).toString('hex')))
-  return ders.filter(der => der !== null).map(readCrl)
+  const lists: ReadCrl[] = []
+  for (const { caId, certificate } of open) {
+    const octets = serialInteger(certificate.serialNumber).toString('hex')
+    lists.push(...(await records.findListsWith(em, caId, octets)).map(readCrl))
+  }
+  return lists
 }
 
 /** Judges by the records first; a path that holds is judged again by the lists that name certificates of it. */

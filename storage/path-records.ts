@@ -125,10 +125,12 @@ const listing = statement<{ der: Buffer }>(
     where ca.id = $1 and position(decode($2, 'hex') in last.der) > 0
    union all
    select der from (select der from fetched_crl where ca_id = $1 order by fetched_date desc limit 3) fetched
-    where position(decode($2, 'hex') in der) > 0
-   limit 1`,
+    where position(decode($2, 'hex') in der) > 0`,
 )
 
-/** The latest list of all certificates of a CA when these octets (hex) are anywhere in it, such as a serial number; else nothing is read of it. */
-export const findListWith = async (em: EntityManager, caId: string, octets: string): Promise<Buffer | null> =>
-  (await listing.all(em, [caId, octets]))[0]?.der ?? null
+/**
+ * The latest lists of a CA in which these octets (hex) are anywhere, such as a serial number; of the others nothing is read.
+ * Short octets stand in lists by chance: each list has to be asked.
+ */
+export const findListsWith = async (em: EntityManager, caId: string, octets: string): Promise<Buffer[]> =>
+  (await listing.all(em, [caId, octets])).map(({ der }) => der)

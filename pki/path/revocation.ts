@@ -79,11 +79,14 @@ const standingIn = (complete: ReadCrl, asked: Asked, lists: Lists): Standing => 
   }
 }
 
-/** Every list with the point at which it covers the certificate, the order of the points. */
+const latestFirst = (one: ReadCrl, other: ReadCrl): number => other.thisUpdate.getTime() - one.thisUpdate.getTime()
+
+/** Every list with the point at which it covers the certificate, in the order of the points; the latest list counts. */
 const covering = (points: readonly DistributionPoint[], { certificate }: Asked, { crls }: Lists) =>
   points.flatMap(point =>
     crls
       .filter(({ baseNumber }) => baseNumber === null)
+      .toSorted(latestFirst)
       .map(crl => ({ crl, reasons: coveredReasons(certificate, point, crl) }))
       .filter(({ reasons }) => reasons.size > 0),
   )

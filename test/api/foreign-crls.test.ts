@@ -136,6 +136,29 @@ describe('a list', () => {
     expect(body.result).toBe(false)
   })
 
+  test('of one part of a CA does not hide the list of another, though it has the octets of a serial number by chance', async () => {
+    const key = ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-set_serial', '5']
+    const lists: Record<string, Buffer> = {}
+    const { url } = await point(response => response.end(lists[response.req.url ?? '']))
+    const first = await setup.leaf({ extension: `crlDistributionPoints=URI:${url}/first`, key })
+    for (const [name, serial] of [
+      ['first', '05'],
+      ['second', '41020105'],
+    ] as const) {
+      const index = indexLine(serial, '250102030405Z,keyCompromise')
+      const list = { ca: setup.issuing, index, point: `${url}/${name}` }
+      lists[`${new URL(url).pathname}/${name}`] = await makeForeignCrl(bench, list)
+      expect((await ask(await naming(`${url}/${name}`))).status).toBe(200)
+    }
+    const { fingerprint } = parseCertificatePem(setup.root.pem)
+    await service.em().nativeUpdate(Ca, { fingerprint }, { trusted: true })
+    const { body } = await admin.post('/api/v1/certificates/validate', { pemCertificate: first.pem })
+    expect(body).toMatchObject({
+      result: false,
+      errorMessage: expect.stringMatching(/was revoked at .* \(KEY_COMPROMISE\)/),
+    })
+  })
+
   test('is not passed by on detours: where many paths are revoked, no further one is believed', async () => {
     const crossed = await makeForeignCertificate(bench, { subject: '/CN=Crossed CA', isCa: true })
     const leaf = await setup.leaf({ issuer: crossed })

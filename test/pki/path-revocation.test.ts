@@ -50,6 +50,8 @@ const revoked = /was revoked at .* \(KEY_COMPROMISE\)/
 const hold = /is on hold since/
 const point = (...members: Buffer[]) => listExtension('2.5.29.28', members)
 const noKey = 4
+const yesterday = { thisUpdate: later(-1) }
+const today = { thisUpdate: later(-0.1) }
 
 describe('by lists', () => {
   test.each<readonly [string, readonly Listed[], RegExp]>([
@@ -73,6 +75,9 @@ describe('by lists', () => {
     ['the list is of the future', [{ entries: [[serial, 1]], thisUpdate: later(0.01) }], unknown],
     ['the list is signed by another key', [{ entries: [[serial, 1]], signer: keyOf(noKey) }], unknown],
     ['the list is of another issuer', [{ entries: [[serial, 1]], issuer: named('Another') }], unknown],
+    ['a later list has released it', [{ ...yesterday, entries: [[serial, 6]] }, today], known],
+    ['a later list has revoked it', [yesterday, { ...today, entries: [[serial, 1]] }], revoked],
+    ['the later list comes first, and has released it', [today, { ...yesterday, entries: [[serial, 6]] }], known],
     ['a delta alone', [{ entries: [[serial, 1]], number: 6, baseNumber: 5 }], unknown],
     ['a delta adds it', [{}, { entries: [[serial, 1]], number: 6, baseNumber: 5 }], revoked],
     ['a delta of a later list does not', [{}, { entries: [[serial, 1]], number: 7, baseNumber: 6 }], known],
