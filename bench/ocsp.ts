@@ -104,7 +104,7 @@ const measure = async ({ asked, ask, raw, parts }: Measured, clients: number) =>
   const cpu = [...after].reduce((sum, [name, seconds]) => sum + seconds - (before.get(name) ?? 0), 0)
   const cpuMs = parts.length === 0 ? null : rounded((cpu * 1000) / answers)
   say(`${asked}, ${clients} clients: ${perSecond} a second`)
-  return { asked, clients, perSecond, ofRaw: rounded(perSecond / raw), p50, p99, cpuMs }
+  return { asked, clients, perSecond, ofRaw: Math.round((1000 * perSecond) / raw) / 1000, p50, p99, cpuMs }
 }
 
 const stack = await startStack()
