@@ -3,15 +3,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { openDirectory } from '../../activities/directory/keycloak.ts'
-import { freePort } from '../../embedded/processes/ports.ts'
-import { startIdentityProvider, type IdentityProvider } from '../../embedded/servers/identity-provider.ts'
+import type { IdentityProvider } from '../../embedded/servers/identity-provider.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import { User } from '../../storage/rows/user.ts'
 import { importClientsRun } from '../../workflows/user-starts.ts'
 import { startOptions } from '../../workflows/starts.ts'
-import { freshDatabase } from '../support/database.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { factsOf, refusalOf } from '../support/issuing.ts'
+import { startOwnIdentityProvider } from '../support/own-identity-provider.ts'
 import { detailsOf, startService, type Service } from '../support/service.ts'
 
 const own = { clientId: 'importer', secret: 'importer-secret' }
@@ -24,14 +23,8 @@ let proxy: Awaited<ReturnType<typeof startFaultyProxy>>
 /** An API client who is an administrator, and known to the identity provider. */
 let admin: Awaited<ReturnType<Service['apiClient']>>
 
-// An identity provider of its own: nobody else makes users and clients meanwhile.
 beforeAll(async () => {
-  const [databaseUrl, port] = [
-    await freshDatabase(`identity_imports_${process.env['JEST_WORKER_ID']}`),
-    await freePort(),
-  ]
-  const keyFile = `/tmp/identity-key-${randomUUID()}.json`
-  provider = await startIdentityProvider({ port, databaseUrl, keyFile })
+  provider = await startOwnIdentityProvider('imports')
   await provider.store.upsertClient({ ...own, managesClients: true })
   proxy = await startFaultyProxy(new URL(provider.url).origin)
   const directory = openDirectory({

@@ -1,28 +1,16 @@
 // The page on which users of the embedded identity provider set their passwords: once, for a limited time; and its roles.
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openDirectory } from '../../activities/directory/keycloak.ts'
-import { freePort } from '../../embedded/processes/ports.ts'
-import { startIdentityProvider, type IdentityProvider } from '../../embedded/servers/identity-provider.ts'
-import { freshDatabase } from '../support/database.ts'
+import type { IdentityProvider } from '../../embedded/servers/identity-provider.ts'
+import { startOwnIdentityProvider } from '../support/own-identity-provider.ts'
 import { linkIn, mailsTo, sendForm } from '../support/people.ts'
-import { stack } from '../support/stack.ts'
 
 let provider: IdentityProvider
 const own = { clientId: 'own', secret: 'own-secret' }
 
 beforeAll(async () => {
-  const keyFile = join(mkdtempSync(join(tmpdir(), 'certwright-identity-')), 'key.json')
-  const [port, databaseUrl] = [await freePort(), await freshDatabase(`identity_page_${process.env['JEST_WORKER_ID']}`)]
-  provider = await startIdentityProvider({
-    port,
-    databaseUrl,
-    keyFile,
-    smtpPort: stack.smtpPort(),
-  })
+  provider = await startOwnIdentityProvider('page')
   await provider.store.upsertClient({ ...own, managesClients: true })
 }, 60_000)
 afterAll(() => provider.stop())

@@ -1,12 +1,10 @@
 // The worker is killed twice in an import of users: as it commits the second page, and as it disables those that are gone.
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { freePort } from '../../embedded/processes/ports.ts'
-import { startIdentityProvider, type IdentityProvider } from '../../embedded/servers/identity-provider.ts'
+import type { IdentityProvider } from '../../embedded/servers/identity-provider.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { User } from '../../storage/rows/user.ts'
 import { importWorkflowId } from '../../workflows/ids.ts'
-import { freshDatabase } from '../support/database.ts'
+import { startOwnIdentityProvider } from '../support/own-identity-provider.ts'
 import { directoryClient } from '../support/processes.ts'
 import { detailsOf } from '../support/service.ts'
 import { openCrash, type CrashScene, type Hold } from './crash.ts'
@@ -20,10 +18,8 @@ const runId = importWorkflowId('USER')
 let scene: CrashScene
 let provider: IdentityProvider
 
-// An identity provider of its own: nobody else makes users meanwhile.
 beforeAll(async () => {
-  const [databaseUrl, port] = [await freshDatabase(`identity_crash_${process.env['JEST_WORKER_ID']}`), await freePort()]
-  provider = await startIdentityProvider({ port, databaseUrl, keyFile: `/tmp/identity-key-${randomUUID()}.json` })
+  provider = await startOwnIdentityProvider('crash')
   await provider.store.upsertClient({ ...directoryClient, managesClients: true })
   scene = await openCrash({ directoryUrl: `${new URL(provider.url).origin}/auth` })
   await untilMade(scene)
