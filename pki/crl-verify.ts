@@ -1,7 +1,7 @@
 // Whether the revocation list of another CA may be believed (RFC 5280 6.3.3), so that it is handed out and kept.
 import { DerError, readDer } from './asn1/der-reader.ts'
 import type { CertificateDescription } from './certificate/certificate.ts'
-import { isBySha1, isSignedBy } from './certificate/signed.ts'
+import { isSignedBy, weaknessOf } from './certificate/signed.ts'
 import { type ReadCrl, readCrl } from './crl-reader.ts'
 import { comparableName } from './path/comparable-name.ts'
 import { Failure } from '../domain/failure.ts'
@@ -51,8 +51,9 @@ const mustBeOfThePresent = ({ thisUpdate, nextUpdate }: ReadCrl, now: Date): voi
 const mustBeSigned = ({ signed, issuer: name }: ReadCrl, issuer: CertificateDescription): void => {
   if (name !== nameOf(issuer)) refuse('It is of another issuer')
   if (issuer.keyUsages.length > 0 && !issuer.keyUsages.includes('cRLSign')) refuse('Its issuer may not sign lists')
-  if (isBySha1(signed)) refuse('It is signed by SHA-1')
   if (!isSignedBy(signed, issuer.publicKeySpki)) refuse('Its signature is wrong')
+  const weakness = weaknessOf(signed, issuer.publicKeySpki)
+  if (weakness) refuse(`It is signed by ${weakness}`)
 }
 
 /**

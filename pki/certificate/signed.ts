@@ -1,7 +1,7 @@
 // The SIGNED{} form that certificates, requests, CRLs and OCSP answers share: contents, algorithm, signature.
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { findSignatureAlgorithm, keyAlgorithmOf, keyOids, type SignatureAlgorithm } from '../keys/algorithms.ts'
-import { type PublicKeyParts, readPublicKeyParts } from '../keys/public-key.ts'
+import { findPublicKeyDescription, type PublicKeyParts, readPublicKeyParts } from '../keys/public-key.ts'
 import { findPssParameters, isPssSignature, rsaPssOid } from '../keys/rsa-pss.ts'
 import { bitString, header, sequence, tags } from '../asn1/der.ts'
 import { DerError, type DerValue, readBitString, readDer, readOid, readSequence } from '../asn1/der-reader.ts'
@@ -75,13 +75,26 @@ const digestOf = ({ algorithmOid, algorithmIdentifier }: Signed): string | null 
  * Whether a signature is by SHA-1, in whichever form: who can choose a part of what is signed can make another content for
  * it. False for malformed parameters, with which no signature is right.
  */
-export const isBySha1 = (signed: Signed): boolean => {
+const isBySha1 = (signed: Signed): boolean => {
   try {
     return digestOf(signed) === 'sha1'
   } catch (error) {
     if (error instanceof DerError) return false
     throw error
   }
+}
+
+/** The key of a smaller modulus can be found from it: 512 bits take hours, and 1024 are not sure any more. */
+const smallestModulus = 2048
+
+/**
+ * By what somebody else could have made a signature that is right under a DER SubjectPublicKeyInfo, such as `SHA-1` and `an
+ * RSA key of 1024 bits`; null where nobody could. Throws a DerError for a key that is malformed.
+ */
+export const weaknessOf = (signed: Signed, publicKeySpki: Buffer): string | null => {
+  if (isBySha1(signed)) return 'SHA-1'
+  const { cryptoAlgorithm, keySize } = findPublicKeyDescription(readDer(publicKeySpki)) ?? {}
+  return cryptoAlgorithm === 'RSA' && keySize && keySize < smallestModulus ? `an RSA key of ${keySize} bits` : null
 }
 
 // Explicit curves are not given to openssl, which would compute with whatever they say.

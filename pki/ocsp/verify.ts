@@ -3,7 +3,7 @@
 import { Failure } from '../../domain/failure.ts'
 import { type CertificateDescription, parseCertificate } from '../certificate/certificate.ts'
 import { isIssuedBy } from '../certificate/chain.ts'
-import { isBySha1, isSignedBy } from '../certificate/signed.ts'
+import { isSignedBy, readSigned, weaknessOf } from '../certificate/signed.ts'
 import { isOfIssuer, keyHash } from './cert-id.ts'
 import { OcspError, readingOcsp } from './ocsp-error.ts'
 import { type ReadAnswer, type ReadSingle, readOcspResponse } from './response-reader.ts'
@@ -44,13 +44,14 @@ const findCertificate = (der: Buffer): CertificateDescription[] => {
   }
 }
 
-/** RFC 6960 4.2.2.2: issued directly by the CA, for this use alone named, and valid. */
+/** RFC 6960 4.2.2.2: issued directly by the CA, so that nobody else could have, for this use alone named, and valid. */
 const isDelegate = (certificate: CertificateDescription, { issuer, now }: AskedStatus): boolean =>
   certificate.extendedKeyUsages.includes('OCSPSigning') &&
   (certificate.keyUsages.length === 0 || certificate.keyUsages.some(usage => signing.includes(usage))) &&
   certificate.validNotBefore.getTime() <= now.getTime() + skewMs &&
   certificate.validNotAfter.getTime() >= now.getTime() &&
-  isIssuedBy(certificate, issuer)
+  isIssuedBy(certificate, issuer) &&
+  weaknessOf(readSigned(certificate.der), issuer.publicKeySpki) === null
 
 // RFC 5280 4.2.1.12: what is consistent with OCSPSigning.
 const signing: readonly string[] = ['digitalSignature', 'nonRepudiation']
@@ -63,16 +64,17 @@ const signersOf = (answer: ReadAnswer, asked: AskedStatus): CertificateDescripti
   return isResponder(answer, asked.issuer) ? [asked.issuer, ...delegates] : delegates
 }
 
-const mustBeStrong = ({ signed }: ReadAnswer): void => {
-  if (isBySha1(signed)) throw new OcspError('SIGNATURE', 'The answer is signed by SHA-1')
+const mustBeStrong = ({ signed }: ReadAnswer, { publicKeySpki }: CertificateDescription): void => {
+  const weakness = weaknessOf(signed, publicKeySpki)
+  if (weakness) throw new OcspError('SIGNATURE', `The answer is signed by ${weakness}`)
 }
 
 const mustBeSigned = (answer: ReadAnswer, asked: AskedStatus): void => {
-  mustBeStrong(answer)
   const signers = signersOf(answer, asked)
   if (signers.length === 0) throw new OcspError('SIGNATURE', 'The signer of the answer may not answer for the CA')
-  if (!signers.some(({ publicKeySpki }) => isSignedBy(answer.signed, publicKeySpki)))
-    throw new OcspError('SIGNATURE', 'The signature of the answer is wrong')
+  const signer = signers.find(({ publicKeySpki }) => isSignedBy(answer.signed, publicKeySpki))
+  if (!signer) throw new OcspError('SIGNATURE', 'The signature of the answer is wrong')
+  mustBeStrong(answer, signer)
 }
 
 const singleOf = ({ singles }: ReadAnswer, { issuer, serialNumber }: AskedStatus): ReadSingle => {

@@ -1,7 +1,7 @@
 // What a certificate must be in every path in which it stands, and what its issuer must be (RFC 5280 6.1.3, 6.1.4).
 import { DerError, readDer } from '../asn1/der-reader.ts'
 import { extensionOids } from '../certificate/extensions.ts'
-import { checkSignature, isBySha1, signatureName, type Signed } from '../certificate/signed.ts'
+import { checkSignature, signatureName, type Signed, weaknessOf } from '../certificate/signed.ts'
 import type { KeyUsage } from '../certificate/usages.ts'
 import { findPublicKeyDescription, readPublicKeyParts, readRsaNumbers } from '../keys/public-key.ts'
 import { type Allowance, Flaw } from './flaw.ts'
@@ -44,18 +44,9 @@ export const mustIssue = (ca: PathCertificate): void => {
   if (!mayUse(ca, 'keyCertSign')) throw new Flaw(`The key of ${ca.subjectDn} may not sign certificates (keyCertSign).`)
 }
 
-/** The key of a smaller modulus can be found from it: 512 bits take hours, and 1024 are not sure any more. */
-const smallestModulus = 2048
-
 /** Larger ones keep the process busy: with an exponent as long as its modulus a key of 3072 bits takes 30 ms. */
 const greatestModulus = 8192
 const greatestExponent = 2n ** 256n
-
-/** The bits of an RSA key that anybody may have found; null for every other key. */
-const weakBits = (publicKeySpki: Buffer): number | null => {
-  const { cryptoAlgorithm, keySize } = findPublicKeyDescription(readDer(publicKeySpki)) ?? {}
-  return cryptoAlgorithm === 'RSA' && keySize && keySize < smallestModulus ? keySize : null
-}
 
 /** Keys of other algorithms, sizes and curves are not tried: what openssl computes with them can take long. */
 const isKeyOfOurs = (publicKeySpki: Buffer): boolean => {
@@ -66,9 +57,8 @@ const isKeyOfOurs = (publicKeySpki: Buffer): boolean => {
 }
 
 const check = (signed: Signed, publicKeySpki: Buffer): string | null => {
-  if (isBySha1(signed)) return 'made with SHA-1, which can be forged'
-  const bits = weakBits(publicKeySpki)
-  if (bits !== null) return `made with an RSA key of ${bits} bits, which can be forged`
+  const weakness = weaknessOf(signed, publicKeySpki)
+  if (weakness) return `made with ${weakness}, which can be forged`
   const verdict = isKeyOfOurs(publicKeySpki) ? checkSignature(signed, publicKeySpki) : null
   if (verdict === null) return `of an algorithm that cannot be checked here (${signatureName(signed)})`
   return verdict ? null : 'wrong'
