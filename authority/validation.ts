@@ -4,7 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { fileNameBase } from '../domain/file-name.ts'
 import { Failure } from '../domain/failure.ts'
 import { type Known, type PathVerdict, validatePath } from '../pki/certificate/path-validation.ts'
-import { type ReadCrl, readCrl } from '../pki/crl-reader.ts'
+import { findEntries, type ReadCrl, readCrl } from '../pki/crl-reader.ts'
 import { isSameEntity, type PathCertificate, readPathCertificate, serialInteger } from '../pki/path/path-certificate.ts'
 import type { Standing } from '../pki/path/revocation.ts'
 import { decodePem, mayHold } from '../pki/pem.ts'
@@ -161,11 +161,23 @@ const unrecorded = ({ path }: PathVerdict, { known, cas }: Judged) =>
     return ofIssuer.map(({ id }) => ({ caId: id, certificate }))
   })
 
-const findLists = async (em: EntityManager, open: ReturnType<typeof unrecorded>): Promise<ReadCrl[]> => {
+/** A list of many megabytes is asked in steps, before the paths are judged by it. */
+const askInSteps = async (crl: ReadCrl, certificates: readonly PathCertificate[]): Promise<ReadCrl> => {
+  const ofIssuer = certificates.filter(({ issuer }) => issuer === crl.issuer)
+  return findEntries(crl, ofIssuer, nextStep)
+}
+
+/** The lists that name open certificates, asked for all `certificates`. */
+const findLists = async (
+  em: EntityManager,
+  open: ReturnType<typeof unrecorded>,
+  certificates: readonly PathCertificate[],
+): Promise<ReadCrl[]> => {
   const lists: ReadCrl[] = []
   for (const { caId, certificate } of open) {
     const octets = serialInteger(certificate.serialNumber).toString('hex')
-    lists.push(...(await records.findListsWith(em, caId, octets)).map(readCrl))
+    for (const der of await records.findListsWith(em, caId, octets))
+      lists.push(await askInSteps(readCrl(der), certificates))
   }
   return lists
 }
@@ -180,7 +192,7 @@ const judge = async (em: EntityManager, target: PathCertificate, { known, cas }:
     if (open.length === 0) break
     if (round === mostRounds) return { ...verdict, valid: false, reason: 'More paths are revoked than are looked at.' }
     for (const { certificate } of open) asked.add(certificate.fingerprint)
-    const more = await findLists(em, open)
+    const more = await findLists(em, open, [target, ...known.candidates])
     crls = [...crls, ...more]
     if (more.length > 0) verdict = validatePath(target, { ...known, crls })
   }

@@ -55,6 +55,14 @@ export interface ReadCrl {
   readonly isUnknown: boolean
   /** The revokedCertificates. */
   readonly entries: DerValue | null
+  /** What `findEntries` found already. */
+  readonly found?: ReadonlyMap<string, Finding>
+}
+
+/** Of whom a list is asked: the serial number as PathCertificate has it, and the issuer as a comparable name. */
+export interface AskedEntry {
+  readonly serialNumber: string
+  readonly issuer: string
 }
 
 /** What a list says of one certificate. */
@@ -63,6 +71,9 @@ export interface ListedEntry {
   readonly reason: RevocationReason | null
   readonly date: Date
 }
+
+/** What the list says, or that it tells no status. */
+type Finding = ListedEntry | DerError | null
 
 const reasonsByCode = new Map(
   Object.entries(reasonCodes).map(([reason, code]) => [code, reason as RevocationReason] as const),
@@ -128,24 +139,78 @@ const issuerNamed = (extensions: readonly Extension[]): string | null => {
   return name ? comparableName(name) : null
 }
 
+/** Reading so many entries takes less than a millisecond. */
+const entriesAtOnce = 512
+
+const keyOf = ({ serialNumber, issuer }: AskedEntry): string => `${serialNumber} ${issuer}`
+
+/** Looks through all entries for those of some certificates, and pauses after some. */
+function* search(crl: ReadCrl, asked: readonly AskedEntry[]): Generator<void, Map<string, ListedEntry>> {
+  const serials = new Set(asked.map(({ serialNumber }) => serialNumber))
+  const found = new Map<string, ListedEntry>()
+  let issuer = crl.issuer
+  let count = 0
+  for (const value of crl.entries ? walk(crl.entries) : []) {
+    const { serial, date, extensions } = readEntry(value)
+    if (hasUnknown(extensions)) throw new DerError('An entry has a critical extension that is unknown')
+    issuer = issuerNamed(extensions) ?? issuer
+    const serialNumber = serialText(serial)
+    if (serials.has(serialNumber))
+      found.set(keyOf({ serialNumber, issuer }), { reason: reasonOf(extensions), date: readTime(date) })
+    if (++count % entriesAtOnce === 0) yield
+  }
+  return found
+}
+
+/** Ends a search at once. */
+const finish = (steps: ReturnType<typeof search>): Map<string, ListedEntry> => {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
 /**
  * The last entry of a certificate: that of its issuer, which in an indirect list the entries themselves name. DerError where
  * any entry is malformed or has a critical extension that is unknown: such a list tells no status (RFC 5280 5.3).
  */
-export const findEntry = (
-  crl: ReadCrl,
-  { serialNumber, issuer }: { readonly serialNumber: string; readonly issuer: string },
-): ListedEntry | null => {
-  let named = crl.issuer
-  let found: ListedEntry | null = null
-  for (const value of crl.entries ? walk(crl.entries) : []) {
-    const { serial, date, extensions } = readEntry(value)
-    if (hasUnknown(extensions)) throw new DerError('An entry has a critical extension that is unknown')
-    named = issuerNamed(extensions) ?? named
-    if (named === issuer && serialText(serial) === serialNumber)
-      found = { reason: reasonOf(extensions), date: readTime(date) }
+export const findEntry = (crl: ReadCrl, asked: AskedEntry): ListedEntry | null => {
+  const key = keyOf(asked)
+  const found = crl.found?.get(key)
+  if (found instanceof DerError) throw found
+  return found === undefined ? (finish(search(crl, [asked])).get(key) ?? null) : found
+}
+
+const searchInSteps = async (steps: ReturnType<typeof search>, next: () => Promise<void>) => {
+  try {
+    for (;;) {
+      await next()
+      const { done, value } = steps.next()
+      if (done) return value
+    }
+  } catch (error) {
+    if (error instanceof DerError) return error
+    throw error
   }
-  return found
+}
+
+/**
+ * The list, of which `findEntry` answers at once for these certificates: a list of many megabytes is looked through once, in
+ * steps, and `next` is awaited before each.
+ */
+export const findEntries = async (
+  crl: ReadCrl,
+  asked: readonly AskedEntry[],
+  next: () => Promise<void>,
+): Promise<ReadCrl> => {
+  const open = asked.filter(one => !crl.found?.has(keyOf(one)))
+  if (open.length === 0) return crl
+  const result = await searchInSteps(search(crl, open), next)
+  const findingOf = (key: string): Finding => (result instanceof DerError ? result : (result.get(key) ?? null))
+  return {
+    ...crl,
+    found: new Map([...(crl.found ?? []), ...open.map(keyOf).map(key => [key, findingOf(key)] as const)]),
+  }
 }
 
 const isTime = (value: DerValue | undefined): boolean =>

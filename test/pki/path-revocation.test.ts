@@ -11,7 +11,7 @@ import {
   extension,
   keyUsage,
 } from '../../pki/certificate/extensions.ts'
-import { findEntry, readCrl } from '../../pki/crl-reader.ts'
+import { findEntries, findEntry, readCrl } from '../../pki/crl-reader.ts'
 import {
   type PathCertificate,
   readPathCertificate,
@@ -40,6 +40,9 @@ const by = async (
   const candidates = [root, ca, ...(over.others ?? [])]
   const strict = judge(over.target ?? leaf, candidates, { crls: [...crls, rootList], needsStatus: true })
   const loose = judge(over.target ?? leaf, candidates, { crls })
+  const next = () => Promise.resolve()
+  const asked = await Promise.all([...crls, rootList].map(crl => findEntries(crl, [leaf, ...candidates], next)))
+  expect(saidOf(judge(over.target ?? leaf, candidates, { crls: asked, needsStatus: true }))).toBe(saidOf(strict))
   if (!strict.valid && !strict.reason.startsWith('It is not known')) expect(saidOf(loose)).toBe(strict.reason)
   else expect(loose.valid).toBe(true)
   return saidOf(strict)
@@ -171,6 +174,19 @@ test.each(['00', '01', '7f', '0080', '00ff12', '80', 'ff7f', 'a1b2'])(
     expect(serialInteger(serialText(content)).toString('hex')).toBe(`020${content.length}${hex}`)
   },
 )
+
+test('a long list is looked through once, in steps', async () => {
+  const entries = Array.from({ length: 2000 }, (_, place) => [(0x7f0000 + place).toString(16), 1] as const)
+  const crl = readCrl(await crlOf({ entries }))
+  const asked = [leaf, { ...leaf, serialNumber: '6f' }, { ...leaf, issuer: 'another' }]
+  let steps = 0
+  const found = await findEntries(crl, asked, async () => void steps++)
+  expect(steps).toBeGreaterThan(3)
+  const answers = asked.map(one => findEntry({ ...found, entries: null }, one))
+  expect(answers).toEqual([expect.objectContaining({ reason: 'KEY_COMPROMISE' }), null, null])
+  expect(answers).toEqual(asked.map(one => findEntry(crl, one)))
+  expect(await findEntries(found, asked.slice(0, 1), () => Promise.reject(new Error('Asked again')))).toBe(found)
+})
 
 describe('that take long', () => {
   /** DistributionPointName of so many names. */
