@@ -2,7 +2,8 @@
 // delta that fits, of whoever may issue them. A list that cannot be believed, or used, is passed over.
 import type { RevocationReason } from '../../domain/enums.ts'
 import { DerError } from '../asn1/der-reader.ts'
-import { findEntry, type ListedEntry, type ReadCrl } from '../crl-reader.ts'
+import { findEntry } from '../crl-entries.ts'
+import type { ListedEntry, ReadCrl } from '../crl-reader.ts'
 import {
   allReasons,
   coveredReasons,

@@ -11,7 +11,8 @@ import {
   extension,
   keyUsage,
 } from '../../pki/certificate/extensions.ts'
-import { findEntries, findEntry, readCrl } from '../../pki/crl-reader.ts'
+import { findEntries, findEntry } from '../../pki/crl-entries.ts'
+import { readCrl } from '../../pki/crl-reader.ts'
 import {
   type PathCertificate,
   readPathCertificate,
