@@ -34,8 +34,9 @@ const looking = `with alive as (
     select distinct on (ca_id, partition, delta) ca_id as id, partition, delta, this_update, next_update, urls
       from crl order by ca_id, partition, delta, number desc),
   pending as (
-    select distinct issuer_ca_id as id, coalesce(crl_partition, 0) as partition from certificate where crl_pending
-    union select distinct issuer_ca_id, coalesce(crl_partition, 0) from kept_revocation where crl_pending),
+    select a.id, waiting.partition from alive a cross join lateral (
+      select coalesce(crl_partition, 0) as partition from certificate where crl_pending and issuer_ca_id = a.id
+      union select coalesce(crl_partition, 0) from kept_revocation where crl_pending and issuer_ca_id = a.id) waiting),
   lists as (
     select id, 0 as partition from alive
     union select id, generate_series(1, partitions) from alive where partitions > 1
