@@ -17,13 +17,18 @@ export interface Brought {
   readonly transaction: string
 }
 
-/** How a device is authorised: as an end entity, or, by the static password, as whoever its PKCS#10 request names. */
-export type Authorised = { readonly endEntityId: string } | { readonly endEntityId: null }
+/** How a device is authorised. */
+export interface Authorised {
+  /** Null by the static password: as whoever its PKCS#10 request names. */
+  readonly endEntityId: string | null
+  /** When a one-time challenge was spent on this; null for what may be used again. */
+  readonly spentDate: Date | null
+}
 
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest()
 
 const byStaticPassword = (password: string, { challengePassword }: Brought): Authorised => {
-  if (timingSafeEqual(sha256(password), sha256(challengePassword ?? ''))) return { endEntityId: null }
+  if (timingSafeEqual(sha256(password), sha256(challengePassword ?? ''))) return { endEntityId: null, spentDate: null }
   throw notAuthorised('not the static password')
 }
 
@@ -38,7 +43,9 @@ const byPassword = async (
   const endEntityId = challenge.slice(0, Math.max(colon, 0)).toLowerCase()
   const password = challenge.slice(colon + 1)
   if (!uuid.test(endEntityId) || password === '' || password.length > 255) throw notAuthorised('a malformed challenge')
-  if (await service.authenticate({ endEntityId, policyId: policy.id, password, transaction })) return { endEntityId }
+  const claim = { endEntityId, policyId: policy.id, password, transaction }
+  const { authenticated, challengeSpentDate } = await service.authenticate(claim)
+  if (authenticated) return { endEntityId, spentDate: challengeSpentDate }
   throw notAuthorised('not the password of the end entity')
 }
 
@@ -73,7 +80,7 @@ const byCertificate = async (
   const certificate = await signerOf(service, signer)
   const trouble = troubleOf(certificate, policy, renewalGraceDays)
   if (trouble !== null || !certificate) throw notAuthorised(trouble ?? '')
-  return { endEntityId: certificate.endEntityId }
+  return { endEntityId: certificate.endEntityId, spentDate: null }
 }
 
 /** The settings that decide who may. */

@@ -1,5 +1,5 @@
 // What the gateway knows of a policy: read from the service, and kept for some seconds.
-import { ValidFor, valuesOf } from '../domain/enums.ts'
+import { type EndEntityStrategy, ValidFor, valuesOf } from '../domain/enums.ts'
 import { kept } from './kept.ts'
 import { parseCertificates } from './pem.ts'
 import { ServiceRefusal } from './service-client.ts'
@@ -9,6 +9,8 @@ import type { ScepService } from './service.ts'
 export interface PolicyView {
   readonly id: string
   readonly realmId: string
+  /** By what it finds its end entities. */
+  readonly strategy: EndEntityStrategy
   /** The longest validity that it allows. */
   readonly validFor: string
   readonly signerMode: 'RA' | 'CA'
@@ -36,10 +38,11 @@ const read = async (service: ScepService, id: string): Promise<PolicyView> => {
   const [signer] = parseCertificates(configuration.signerCertificatePem)
   if (!signer) throw new Error('The service named no signer.')
   const { signerMode, caChainPem, nextCaChainPem } = configuration
-  const { realmId, allowedValidForValues } = policy
+  const { realmId, allowedValidForValues, endEntityStrategy } = policy
   return {
     id,
     realmId,
+    strategy: endEntityStrategy,
     validFor: longestOf(allowedValidForValues),
     signerMode,
     signer,

@@ -1,6 +1,7 @@
 // The gateway's client of the REST API: the token of its API client, calls that end in time, answers that are checked.
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
+import { EndEntityStrategy, valuesOf } from '../domain/enums.ts'
 
 /** Where the service and its identity provider are, and who the gateway is there. */
 export interface ServiceAccess {
@@ -152,11 +153,17 @@ export const serviceClient = (access: ServiceAccess): ServiceClient => {
 /** Base64 as octets. */
 const Octets = z.string().transform(text => Buffer.from(text, 'base64'))
 
+const Instant = z.string().transform(text => new Date(text))
+
 /** The parts of the service's answers that the gateway reads (contract 6). */
 export const answers = {
   principal: z.object({ id: z.string() }),
   apiClient: z.object({ defaultPolicyId: z.string().nullish() }),
-  policy: z.object({ realmId: z.string(), allowedValidForValues: z.array(z.string()) }),
+  policy: z.object({
+    realmId: z.string(),
+    allowedValidForValues: z.array(z.string()),
+    endEntityStrategy: z.enum(valuesOf(EndEntityStrategy)),
+  }),
   configuration: z.object({
     signerMode: z.enum(['RA', 'CA']),
     signerCertificatePem: z.string(),
@@ -165,7 +172,7 @@ export const answers = {
   }),
   decrypted: z.object({ decryptedDataBase64: Octets }),
   signature: z.object({ signatureBase64: Octets, signerCertificatePem: z.string() }),
-  authentication: z.object({ authenticated: z.boolean() }),
+  authentication: z.object({ authenticated: z.boolean(), challengeSpentDate: Instant.nullable() }),
   endEntity: z.object({ id: z.string() }),
   certificate: z.object({
     id: z.string(),
@@ -174,16 +181,19 @@ export const answers = {
     certStatus: z.string(),
     validNotBefore: z.string(),
     validNotAfter: z.string(),
+    revocationDate: z.string().nullish(),
     imported: z.boolean(),
     metadata: z.object({ createdDate: z.string() }),
   }),
   request: z.object({
     id: z.string(),
+    endEntityId: z.string(),
     certRequestStatus: z.string(),
     certificateId: z.string().nullish(),
     orderId: z.string().nullish(),
     pkcs10ReqBase64: Octets.nullish(),
-    metadata: z.object({ lastModifiedDate: z.string() }),
+    archiveInfo: z.object({ archived: z.boolean() }),
+    metadata: z.object({ createdDate: z.string(), lastModifiedDate: z.string() }),
   }),
   chain: z.object({ pemCertificate: z.string() }),
   issued: z.object({

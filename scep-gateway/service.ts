@@ -68,17 +68,15 @@ const policiesOf = (call: ServiceClient) => ({
 })
 
 const peopleOf = (call: ServiceClient) => ({
-  /** Whether the claim is right. */
-  authenticate: async (body: Claim): Promise<boolean> =>
-    (await call(answers.authentication, 'POST /end-entity-passwords/authenticate', { body })).authenticated,
+  /** Whether the claim is right, and by which one-time challenge. */
+  authenticate: (body: Claim) => call(answers.authentication, 'POST /end-entity-passwords/authenticate', { body }),
   /** The id of the end entity that a PKCS#10 request (DER) stands for under a policy. */
   findEndEntity: async (policyId: string, pkcs10: Buffer): Promise<string | undefined> => {
     const body = { pkcs10ReqBase64: pkcs10.toString('base64') }
     const asked = call(answers.endEntity, `POST /end-entities/policies/${policyId}/by-pkcs10`, { body })
     return (await unless(['END_ENTITY_NOT_FOUND'], asked))?.id
   },
-  findByExternalId: async (realmId: string, externalId: string): Promise<string> =>
-    (await call(answers.endEntity, `GET /end-entities/realms/${realmId}/externals/${externalId}`)).id,
+  /** Undefined where there is one with this externalId. */
   createEndEntity: async (body: object): Promise<string | undefined> =>
     (await unless(['ALREADY_EXISTS'], call(answers.endEntity, 'POST /end-entities', { body })))?.id,
 })

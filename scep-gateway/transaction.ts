@@ -18,6 +18,10 @@ const hashOf = (...parts: readonly (string | Buffer)[]): string => {
 export const referenceOf = (policyId: string, { signer, transactionId }: ScepRequest): string =>
   `scep-${hashOf(policyId, signer.spki, transactionId.der)}`
 
+/** The externalId of an end entity that is made for a name in a realm, after so many former ones. */
+export const externalIdOf = (realmId: string, name: string, former: number): string =>
+  `scep-${hashOf(realmId, name, String(former))}`
+
 /** The name of one wish within a transaction: its PKCS#10 request (DER, without secrets), made anew after an earlier one. */
 export const keyOf = (reference: string, pkcs10: Buffer, earlier = ''): string =>
   `scep-${hashOf(reference, pkcs10, earlier)}`

@@ -82,26 +82,26 @@ const spend = async (em: EntityManager, attempt: Attempt): Promise<boolean> => {
   return rows.length > 0
 }
 
-const isSpentOnThis = async (em: EntityManager, attempt: Attempt): Promise<boolean> => {
-  const rows = await em.execute<object[]>(
-    `select 1 from scep_challenge
+const spentOnThis = async (em: EntityManager, attempt: Attempt): Promise<Date | null> => {
+  const rows = await em.execute<{ date: string }[]>(
+    `select spent_date as date from scep_challenge
       where hash = ? and end_entity_id = ? and policy_id = ? and expires_date > ? and spent_on = ?
         and exists (select 1 from end_entity e where e.id = end_entity_id and not e.archived)`,
     [...placeOf(attempt), attempt.now, attempt.transaction],
   )
-  return rows.length > 0
+  return rows[0] ? new Date(rows[0].date) : null
 }
 
 /**
- * Whether the secret is a challenge that is good for this: one that nobody has spent, and then is, or one that was spent
- * on the same thing. The pair is null when there is no such end entity.
+ * When the challenge was spent that is good for this: one that nobody had spent, and now is, or one that was spent on the
+ * same thing; null where the secret is none. The pair is null when there is no such end entity.
  */
-export const passChallenge = (em: EntityManager, attempt: Attempt, pair: Pair | null): Promise<boolean> =>
+export const passChallenge = (em: EntityManager, attempt: Attempt, pair: Pair | null): Promise<Date | null> =>
   em.transactional(async transaction => {
-    if (!(await spend(transaction, attempt))) return isSpentOnThis(transaction, attempt)
+    if (!(await spend(transaction, attempt))) return spentOnThis(transaction, attempt)
     const facts = pair ? [challengeFact(pair, 'CHALLENGE_SPENT', 'spent')] : []
     await recordMany(transaction, facts, { now: attempt.now })
-    return true
+    return attempt.now
   })
 
 /** Whether a secret is a challenge at all, and what is to be recorded of its refusal. */

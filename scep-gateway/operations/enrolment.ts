@@ -2,18 +2,18 @@
 import type { ApiError } from '../../domain/failure.ts'
 import { apiErrors } from '../../domain/failure.ts'
 import { certificatesOnly } from '../../pki/cms/degenerate.ts'
-import { subjectDataOf } from '../../pki/names/subject-data.ts'
-import type { Pkcs10Description } from '../../pki/pkcs10.ts'
 import { withoutSecrets } from '../../pki/pkcs10-redaction.ts'
 import type { Enrolment } from '../../pki/scep/request-content.ts'
 import type { ScepRequest } from '../../pki/scep/request.ts'
-import { authorize, type Authorised } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import type { Gateway } from '../gateway.ts'
 import { notAuthorised, Refused, type Outcome } from '../outcome.ts'
 import type { PolicyView } from '../policies.ts'
 import { type KnownRequest, ServiceDown, ServiceRefusal } from '../service-client.ts'
 import { parseCertificates } from '../pem.ts'
 import { keyOf, referenceOf } from '../transaction.ts'
+import { namedEndEntity } from './named-end-entity.ts'
+import { requestFor } from './wish.ts'
 
 /** What the service says about the key. */
 const ofTheKey: ReadonlySet<string> = new Set(['CRYPTO_RESTRICTION_VIOLATION', 'WEAK_KEY', 'INVALID_PUBLIC_KEY'])
@@ -84,67 +84,6 @@ export const follow = async (gateway: Gateway, request: KnownRequest): Promise<O
   return certRequestStatus === 'APPROVED' ? issue(gateway, request) : waitForPeople(gateway, request)
 }
 
-/** One wish of one device. */
-interface Wish {
-  readonly policy: PolicyView
-  readonly reference: string
-  /** PKCS#10 request, DER. */
-  readonly request: Pkcs10Description
-}
-
-const namesIn = (request: Pkcs10Description) => {
-  const { commonName, organization, organizationalUnit, country, email, domains, ips } = subjectDataOf(request)
-  return { commonName, organization, organizationalUnit, country, email, domains, ips }
-}
-
-/** By the static password: the end entity that the PKCS#10 request names; a new one is known by the wish that made it. */
-const namedEndEntity = async ({ service }: Gateway, { policy, reference, request }: Wish): Promise<string> => {
-  const found = await service.findEndEntity(policy.id, request.der)
-  if (found) return found
-  const externalId = keyOf(reference, withoutSecrets(request.der))
-  const made = await service.createEndEntity({ realmId: policy.realmId, externalId, ...namesIn(request) })
-  return made ?? service.findByExternalId(policy.realmId, externalId)
-}
-
-const isAgo = ({ config }: Gateway, date: string): boolean =>
-  Date.now() - Date.parse(date) > config.replayMinutes * 60_000
-
-/** Whether a request ended so long ago, or so, that nobody who asks again means it. */
-const isOver = async (gateway: Gateway, request: KnownRequest): Promise<boolean> => {
-  const { certRequestStatus, certificateId, metadata } = request
-  if (certRequestStatus === 'DECLINED') return isAgo(gateway, metadata.lastModifiedDate)
-  if (certRequestStatus !== 'ISSUED' || !certificateId) return false
-  const certificate = await gateway.service.certificate(certificateId)
-  return certificate.certStatus !== 'ACTIVE' || isAgo(gateway, certificate.metadata.createdDate)
-}
-
-/**
- * The request of this wish: made once, however often it is asked for. When it ended longer ago than a device repeats itself,
- * the same PKCS#10 request is a new wish (a renewal with the same key), the next after that one.
- */
-const requestFor = async (gateway: Gateway, wish: Wish, endEntityId: string): Promise<KnownRequest> => {
-  const { service } = gateway
-  const { policy, reference, request } = wish
-  const pkcs10 = withoutSecrets(request.der)
-  const make = (earlier?: string) =>
-    service.createRequest({
-      policyId: policy.id,
-      endEntityId,
-      validFor: policy.validFor,
-      pkcs10: request.der,
-      reference,
-      idempotencyKey: keyOf(reference, pkcs10, earlier),
-    })
-  const first = await make()
-  if (!(await isOver(gateway, first))) return first
-  const all = await service.requestsOf(policy.realmId, reference)
-  const latest = all.find(({ pkcs10ReqBase64 }) => pkcs10ReqBase64?.equals(pkcs10)) ?? first
-  return (await isOver(gateway, latest)) ? make(latest.id) : latest
-}
-
-const endEntityOf = async (gateway: Gateway, wish: Wish, { endEntityId }: Authorised): Promise<string> =>
-  endEntityId ?? namedEndEntity(gateway, wish)
-
 /** Answers PKCSReq and RenewalReq; Refused, and what the client of the service throws. */
 export const enrol = async (
   gateway: Gateway,
@@ -158,7 +97,8 @@ export const enrol = async (
   const wish = { policy, reference, request }
   try {
     const authorised = await authorize(service, config, brought)
-    return await follow(gateway, await requestFor(gateway, wish, await endEntityOf(gateway, wish, authorised)))
+    const endEntityId = authorised.endEntityId ?? (await namedEndEntity(gateway, wish))
+    return await follow(gateway, await requestFor(gateway, wish, { ...authorised, endEntityId }))
   } catch (error) {
     throw refusedBy(error)
   }

@@ -10,6 +10,7 @@ test('a signature that failed is asked for again, one that was made serves the o
   const policy: PolicyView = {
     id: 'policy',
     realmId: 'realm',
+    strategy: 'COMMON_NAME',
     validFor: 'ONE_YEAR',
     signerMode: 'RA',
     signer: certificate,

@@ -27,11 +27,13 @@ export const authorizeWithEEidAndPassword = operation('POST /end-entity-password
     const endEntity = await em.findOne(EndEntity, endEntityId)
     const pair = endEntity && { endEntity, policy }
     const authenticated = { authenticated: true, endEntityId, policyId: policy.id }
-    if (await passChallenge(em, attempt, pair)) return authenticated
+    const challengeSpentDate = await passChallenge(em, attempt, pair)
+    if (challengeSpentDate) return { ...authenticated, challengeSpentDate }
     const verifier = await findVerifier(em, attempt)
     const fits = await hashInLine(() => fitsVerifier(secret, verifier))
-    if (await acceptPassword(em, attempt, { pair, verifier: fits ? verifier : undefined })) return authenticated
+    if (await acceptPassword(em, attempt, { pair, verifier: fits ? verifier : undefined }))
+      return { ...authenticated, challengeSpentDate: null }
     await refuseSlowly(em, settings, { attempt, pair })
-    return { authenticated: false, endEntityId: null, policyId: null }
+    return { authenticated: false, endEntityId: null, policyId: null, challengeSpentDate: null }
   },
 })

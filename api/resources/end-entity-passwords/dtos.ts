@@ -70,4 +70,5 @@ export const EndEntityAuthenticationResponseDto = dto('EndEntityAuthenticationRe
   authenticated: z.boolean(),
   endEntityId: nullable(Uuid),
   policyId: nullable(Uuid),
+  challengeSpentDate: nullable(Timestamp),
 })
