@@ -35,7 +35,14 @@ const unless = async <T>(codes: readonly string[], asked: Promise<T>): Promise<T
 
 /** The CA has none, or one of others that cannot be fetched. */
 const noList = ['NO_CRL_AVAILABLE', 'CERTIFICATE_PROVIDER_ERROR']
-const unknownCertificate = ['CERTIFICATE_NOT_FOUND', 'ENTITY_ARCHIVED', 'AMBIGUOUS_RESULT', 'ACCESS_DENIED']
+/** INVALID_REQUEST: a name or a serial number that no certificate can have. */
+const unknownCertificate = [
+  'CERTIFICATE_NOT_FOUND',
+  'ENTITY_ARCHIVED',
+  'AMBIGUOUS_RESULT',
+  'ACCESS_DENIED',
+  'INVALID_REQUEST',
+]
 
 const keysOf = (call: ServiceClient) => ({
   /** The plaintext of an EnvelopedData; ServiceRefusal DECRYPTION_FAILED. */
@@ -117,6 +124,9 @@ const certificatesOf = (call: ServiceClient) => ({
       call(answers.certificate, 'POST /certificates/by-issuer-dn-bin-and-serial-number', { body }),
     )
   },
+  /** The DER certificate alone, whose issuers need not be known. */
+  download: async (id: string): Promise<Buffer | undefined> =>
+    parseCertificates((await call(answers.chain, `GET /certificates/${id}/download`)).pemCertificate)[0],
   /** DER certificates, leaf first, root last. */
   chain: async (id: string): Promise<Buffer[]> =>
     parseCertificates(
