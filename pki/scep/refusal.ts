@@ -8,7 +8,7 @@ export interface ReplyContext {
   readonly transactionId: { readonly der: Buffer; readonly text: string }
   /** Null when the request has none that can be repeated. */
   readonly senderNonce: Buffer | null
-  /** That of the request, SHA-1 for MD5, SHA-256 for what is unknown. */
+  /** That of the request, SHA-1 for MD5, SHA-256 for what is unknown, and for both where SHA-1 is switched off. */
   readonly digest: DigestName
 }
 

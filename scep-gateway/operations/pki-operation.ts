@@ -31,9 +31,8 @@ interface Asked {
 }
 
 const mustBeModern = ({ config }: Gateway, request: ScepRequest): void => {
-  const isLegacy = request.digest === 'SHA-1' || request.contentCipher === 'DES-EDE3-CBC'
-  if (isLegacy && !config.legacyAlgorithms)
-    throw new ScepRefusal('badAlg', 'SHA-1 and DES3 are switched off', { ...request, digest: 'SHA-256' })
+  const isLegacy = request.messageDigest === 'SHA-1' || request.contentCipher === 'DES-EDE3-CBC'
+  if (isLegacy && !config.legacyAlgorithms) throw new ScepRefusal('badAlg', 'SHA-1 and DES3 are switched off', request)
 }
 
 const decrypt = async ({ service }: Gateway, { policy, request }: Asked): Promise<RequestContent> => {
@@ -112,9 +111,10 @@ export const answerMessage = async (
   policy: PolicyView,
   { message, tell }: { readonly message: Buffer; readonly tell: Told },
 ): Promise<Buffer | null> => {
+  const { insecureAlgorithms, legacyAlgorithms: legacyReplies } = gateway.config
   let request: ScepRequest
   try {
-    request = readScepRequest(message, { insecureAlgorithms: gateway.config.insecureAlgorithms })
+    request = readScepRequest(message, { insecureAlgorithms, legacyReplies })
   } catch (error) {
     if (!(error instanceof ScepRefusal)) throw error
     const { reply } = error
