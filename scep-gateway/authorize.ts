@@ -29,6 +29,8 @@ const byStaticPassword = (password: string, { challengePassword }: Brought): Aut
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
+const malformed = 'a malformed challenge'
+
 const byPassword = async (
   service: ScepService,
   { policy, transaction }: Brought,
@@ -37,9 +39,10 @@ const byPassword = async (
   const colon = challenge.indexOf(':')
   const endEntityId = challenge.slice(0, Math.max(colon, 0)).toLowerCase()
   const password = challenge.slice(colon + 1)
-  if (!uuid.test(endEntityId) || password === '' || password.length > 255) throw notAuthorised('a malformed challenge')
-  if (await service.authenticate({ endEntityId, policyId: policy.id, password, transaction })) return { endEntityId }
-  throw notAuthorised('not the password of the end entity')
+  if (!uuid.test(endEntityId) || password === '' || password.length > 255) throw notAuthorised(malformed)
+  const isRight = await service.authenticate({ endEntityId, policyId: policy.id, password, transaction })
+  if (isRight) return { endEntityId }
+  throw notAuthorised(isRight === undefined ? malformed : 'not the password of the end entity')
 }
 
 /** The service's certificate that signed: found by all of its octets, since issuer and serial number can be imitated. */

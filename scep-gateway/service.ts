@@ -75,9 +75,11 @@ const policiesOf = (call: ServiceClient) => ({
 })
 
 const peopleOf = (call: ServiceClient) => ({
-  /** Whether the claim is right. */
-  authenticate: async (body: Claim): Promise<boolean> =>
-    (await call(answers.authentication, 'POST /end-entity-passwords/authenticate', { body })).authenticated,
+  /** Whether the claim is right; undefined where its password is none that there can be. */
+  authenticate: async (body: Claim): Promise<boolean | undefined> => {
+    const asked = call(answers.authentication, 'POST /end-entity-passwords/authenticate', { body })
+    return (await unless(['INVALID_REQUEST'], asked))?.authenticated
+  },
   /** The id of the end entity that a PKCS#10 request (DER) stands for under a policy. */
   findEndEntity: async (policyId: string, pkcs10: Buffer): Promise<string | undefined> => {
     const body = { pkcs10ReqBase64: pkcs10.toString('base64') }

@@ -28,6 +28,13 @@ export class ScepRefusal extends Error {
   }
 }
 
+/** The challengePassword is there and no secret: who refuses it tells no more than of a wrong one. */
+export class MalformedChallenge extends ScepRefusal {
+  constructor(reply: ReplyContext) {
+    super('badRequest', 'The challengePassword is not one text', reply)
+  }
+}
+
 /** Whatever keeps the gateway from the content of an envelope: one refusal for all of it (RFC 3218). */
 export const undecipherable = (reply: ReplyContext): ScepRefusal =>
   new ScepRefusal('badMessageCheck', 'The envelope cannot be decrypted', reply)

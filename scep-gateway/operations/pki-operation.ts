@@ -4,12 +4,12 @@ import { CmsError } from '../../pki/cms/cms-error.ts'
 import { isAddressedTo } from '../../pki/cms/enveloped-data.ts'
 import { finishCertRep, prepareFailure, preparePending, prepareSuccess } from '../../pki/scep/cert-rep.ts'
 import type { UnsignedCertRep } from '../../pki/scep/cert-rep.ts'
-import { type ReplyContext, ScepRefusal, undecipherable } from '../../pki/scep/refusal.ts'
+import { MalformedChallenge, type ReplyContext, ScepRefusal, undecipherable } from '../../pki/scep/refusal.ts'
 import { readRequestContent, type RequestContent } from '../../pki/scep/request-content.ts'
 import { readScepRequest, type ScepRequest } from '../../pki/scep/request.ts'
 import type { FailInfo } from '../../pki/scep/vocabulary.ts'
 import type { Gateway } from '../gateway.ts'
-import { Refused, type Outcome } from '../outcome.ts'
+import { notAuthorised, Refused, type Outcome } from '../outcome.ts'
 import type { PolicyView } from '../policies.ts'
 import { ServiceRefusal } from '../service-client.ts'
 import { enrol } from './enrolment.ts'
@@ -72,6 +72,7 @@ const ended = (request: ScepRequest, { status, ...outcome }: Outcome): End => {
 }
 
 const refusal = (error: unknown, request: ScepRequest): End => {
+  if (error instanceof MalformedChallenge) return failed(request, notAuthorised(error.message))
   if (error instanceof ScepRefusal) return failed(error.reply ?? request, error)
   if (error instanceof CmsError)
     return failed(request, new Refused('badAlg', 'The key of the signer cannot be encrypted to.', error.message))
