@@ -35,13 +35,23 @@ const mustBeModern = ({ config }: Gateway, request: ScepRequest): void => {
   if (isLegacy && !config.legacyAlgorithms) throw new ScepRefusal('badAlg', 'SHA-1 and DES3 are switched off', request)
 }
 
+/** Whether the signer is a recipient, or one of them cannot be read: then nobody knows for whom the envelope is. */
+const mayBeFor = ({ envelope }: ScepRequest, signer: Buffer): boolean => {
+  try {
+    return isAddressedTo(envelope, [signer])
+  } catch (error) {
+    if (error instanceof CmsError) return true
+    throw error
+  }
+}
+
 const decrypt = async ({ service }: Gateway, { policy, request }: Asked): Promise<RequestContent> => {
   try {
     const plaintext = await service.decrypt(policy.id, request.envelopeBytes)
     return readRequestContent(request, plaintext)
   } catch (error) {
     if (!(error instanceof ServiceRefusal) || error.apiError !== 'DECRYPTION_FAILED') throw error
-    if (isAddressedTo(request.envelope, [policy.signer])) throw undecipherable(request)
+    if (mayBeFor(request, policy.signer)) throw undecipherable(request)
     throw new ScepRefusal('badRequest', 'The envelope is for somebody else', request)
   }
 }
@@ -65,17 +75,24 @@ const failed = (context: ReplyContext, error: Refused | ScepRefusal): End => {
   return { unsigned: prepareFailure(context, error.failInfo, text), told }
 }
 
+const success = (request: ScepRequest, bag: Buffer): UnsignedCertRep => {
+  try {
+    return prepareSuccess(request, bag)
+  } catch (error) {
+    if (!(error instanceof CmsError)) throw error
+    throw new Refused('badAlg', 'The key of the signer cannot be encrypted to.', error.message)
+  }
+}
+
 const ended = (request: ScepRequest, { status, ...outcome }: Outcome): End => {
   if (status === 'PENDING') return { unsigned: preparePending(request), told: { outcome: status, ...outcome } }
   const { bag, ...traces } = outcome as { readonly bag: Buffer }
-  return { unsigned: prepareSuccess(request, bag), told: { outcome: status, ...traces } }
+  return { unsigned: success(request, bag), told: { outcome: status, ...traces } }
 }
 
 const refusal = (error: unknown, request: ScepRequest): End => {
   if (error instanceof MalformedChallenge) return failed(request, notAuthorised(error.message))
   if (error instanceof ScepRefusal) return failed(error.reply ?? request, error)
-  if (error instanceof CmsError)
-    return failed(request, new Refused('badAlg', 'The key of the signer cannot be encrypted to.', error.message))
   if (error instanceof Refused) return failed(request, error)
   throw error
 }
