@@ -35,6 +35,14 @@ const mustBeModern = ({ config }: Gateway, request: ScepRequest): void => {
   if (isLegacy && !config.legacyAlgorithms) throw new ScepRefusal('badAlg', 'SHA-1 and DES3 are switched off', request)
 }
 
+/** What the service decrypts (contract 6.8); the certificates beside an envelope may make a message longer. */
+const longestEnvelope = 135_000
+
+const mustFit = ({ envelopeBytes }: ScepRequest): void => {
+  if (envelopeBytes.length <= longestEnvelope) return
+  throw new Refused('badRequest', `The envelope is longer than ${longestEnvelope} octets.`)
+}
+
 /** Whether the signer is a recipient, or one of them cannot be read: then nobody knows for whom the envelope is. */
 const mayBeFor = ({ envelope }: ScepRequest, signer: Buffer): boolean => {
   try {
@@ -108,6 +116,7 @@ const describe = ({ transactionId, messageType, signer, contentCipher, messageDi
 const answer = async (gateway: Gateway, asked: Asked): Promise<End> => {
   try {
     mustBeModern(gateway, asked.request)
+    mustFit(asked.request)
     return ended(asked.request, await fulfil(gateway, asked))
   } catch (error) {
     return refusal(error, asked.request)

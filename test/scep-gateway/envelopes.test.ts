@@ -7,6 +7,7 @@ import { sealEnvelopedData } from '../../pki/cms/sealing.ts'
 import { craftRequest } from '../pki/scep-exchange.ts'
 import { closing } from '../support/closing.ts'
 import { connect, lookupContent, postMessage, type Connection } from '../support/scep-device.ts'
+import { startGateway } from '../support/scep-gateway.ts'
 import { enrolAt, partyOf, refusal, startScep, type Owner, type ScepSetting } from '../support/scep-setting.ts'
 
 const kept = closing(afterAll)
@@ -48,4 +49,17 @@ test.each([0xa0, 0x82])('a recipient whose issuer has the length %i within is ba
   envelope[issuer + 3] = length
   const text = 'The message cannot be verified or decrypted.'
   expect(refusal(await ask(envelope))).toEqual(['FAILURE', 'badMessageCheck', text])
+})
+
+test('an envelope of more octets than the service takes is refused by a signed reply, whatever a body may be', async () => {
+  const properties = { 'scep.max-body-bytes': '1048576' }
+  const roomy = kept(await startGateway(setting.service, setting.scene, { properties }))
+  const wide = await connect(roomy.scepUrl, owner.device)
+  // Too short by the envelope around it, and then too long.
+  const fitting = await wide.ask({ messageType: 'GetCert', content: randomBytes(134_000) })
+  expect(refusal(fitting).slice(0, 2)).toEqual(['FAILURE', 'badMessageCheck'])
+  for (const octets of [135_000, 900_000]) {
+    const reply = await wide.ask({ messageType: 'GetCert', content: randomBytes(octets) })
+    expect(refusal(reply)).toEqual(['FAILURE', 'badRequest', 'The envelope is longer than 135000 octets.'])
+  }
 })
