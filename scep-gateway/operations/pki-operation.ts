@@ -53,9 +53,9 @@ const mayBeFor = ({ envelope }: ScepRequest, signer: Buffer): boolean => {
   }
 }
 
-const decrypt = async ({ service }: Gateway, { policy, request }: Asked): Promise<RequestContent> => {
+const decrypt = async ({ service, policies }: Gateway, { policy, request }: Asked): Promise<RequestContent> => {
   try {
-    const plaintext = await service.decrypt(policy.id, request.envelopeBytes)
+    const plaintext = await policies.asking(policy.id, service.decrypt(policy.id, request.envelopeBytes))
     return readRequestContent(request, plaintext)
   } catch (error) {
     if (!(error instanceof ServiceRefusal) || error.apiError !== 'DECRYPTION_FAILED') throw error
@@ -126,12 +126,12 @@ const answer = async (gateway: Gateway, asked: Asked): Promise<End> => {
 /** What the log tells of a message besides its path. */
 export type Told = (facts: object) => void
 
-const sealed = async ({ service }: Gateway, { id }: PolicyView, { unsigned }: End): Promise<Buffer> =>
-  finishCertRep(unsigned, await service.sign(id, unsigned.toSign, unsigned.digest))
+const sealed = async ({ service, policies }: Gateway, { id }: PolicyView, { unsigned }: End): Promise<Buffer> =>
+  finishCertRep(unsigned, await policies.asking(id, service.sign(id, unsigned.toSign, unsigned.digest)))
 
 /**
- * The DER CertRep to a message, null where it is no message that can be answered. What the client of the service throws
- * is for HTTP to answer: without the service nothing can be signed.
+ * The DER CertRep to a message, null where it is no message that can be answered. NoSuchPolicy and what the client of the
+ * service throws are for HTTP to answer: without the service nothing can be signed.
  */
 export const answerMessage = async (
   gateway: Gateway,

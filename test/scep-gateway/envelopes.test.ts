@@ -55,7 +55,7 @@ test('an envelope of more octets than the service takes is refused by a signed r
   const properties = { 'scep.max-body-bytes': '1048576' }
   const roomy = kept(await startGateway(setting.service, setting.scene, { properties }))
   const wide = await connect(roomy.scepUrl, owner.device)
-  // Too short by the envelope around it, and then too long.
+  // As long as it may be, nearly.
   const fitting = await wide.ask({ messageType: 'GetCert', content: randomBytes(134_000) })
   expect(refusal(fitting).slice(0, 2)).toEqual(['FAILURE', 'badMessageCheck'])
   for (const octets of [135_000, 900_000]) {
