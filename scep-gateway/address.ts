@@ -30,9 +30,15 @@ export const queryParameter = (rawQuery: string, name: string): string | undefin
   return pair === undefined ? undefined : decodeURIComponent(pair.slice(name.length + 1))
 }
 
-/** The octets of a message in Base64 of either alphabet, with line breaks, spaces for plus signs and without padding. */
+/**
+ * The octets of a message in Base64 of either alphabet, with line breaks, spaces for plus signs and without padding. A space
+ * at the end is a plus sign as well, unless padding stands before it; at the start none is, for no message begins so.
+ */
 export const messageBytes = (text: string): Buffer | null => {
-  const oneLine = text.replaceAll(/[\r\n\t]/g, '').trim()
+  const oneLine = text
+    .replaceAll(/[\r\n\t]/g, '')
+    .trimStart()
+    .replace(/(?<==) +$/, '')
   const base64 = oneLine.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '')
   const bytes = Buffer.from(base64, 'base64')
   // Node stops silently at what is no Base64.

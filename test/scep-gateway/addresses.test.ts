@@ -44,4 +44,13 @@ test.each([
   expect(messageBytes(text)).toEqual(text.startsWith('A') ? Buffer.from('A+//+AA', 'base64') : octets),
 )
 
+test.each([
+  ['AAA ', '00003e'],
+  ['AA  ', '000fbe'],
+  [' \n+//+AA== \n', 'fbfffe00'],
+  ['+//+AA= ', 'fbfffe00'],
+])('%j, with blanks where others may be plus signs, is %s', (text, hex) =>
+  expect(messageBytes(text)?.toString('hex')).toBe(hex),
+)
+
 test.each(['', '=', 'AA$A', '+//+AA==junk!', 'é'])('%j is no Base64', text => expect(messageBytes(text)).toBeNull())
