@@ -1,6 +1,6 @@
 // What SCEP URLs say: policies in paths, parameters in raw queries, messages in Base64 of every make.
 import { expect, test } from '@jest/globals'
-import { messageBytes, queryParameter, targetOf } from '../../scep-gateway/address.ts'
+import { messageBytes, pathForLog, queryParameter, targetOf } from '../../scep-gateway/address.ts'
 
 const id = 'b52c0a4e-0f5e-4a39-9d0f-3e7d9d3a2f11'
 
@@ -29,6 +29,18 @@ test.each([
   ['operation=GetCACert&message', 'message', ''],
   ['xmessage=1&message=2', 'message', '2'],
 ])('%s has %s', (query, name, value) => expect(queryParameter(query, name)).toBe(value))
+
+test.each([
+  [`/scep/${id}/pkiclient.exe`, `/scep/${id}/pkiclient.exe`],
+  [`/${id.toUpperCase()}/scep/`, `/${id.toUpperCase()}/scep/`],
+  ['/cgi-bin/pkiclient.exe', '/cgi-bin/pkiclient.exe'],
+  ['/health/ready', '/health/ready'],
+  ['/', '/'],
+  [`/scep/${id}%3Asecret`, '/scep/*'],
+  [`/scep/${id}:secret/pkiclient.exe`, '/scep/*/pkiclient.exe'],
+  ['/certsrv/mscep/mscep.dll', '/*/*/*'],
+  ['/a'.repeat(30_000), '/*/*/*/*/*/*/*'],
+])('%.80s is logged as %s', (path, logged) => expect(pathForLog(path)).toBe(logged))
 
 test('a broken escape is told', () => expect(() => queryParameter('message=%zz', 'message')).toThrow(URIError))
 
