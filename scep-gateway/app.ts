@@ -1,8 +1,8 @@
 // What SCEP devices see over HTTP (contract 12.3): paths, parameters, bodies, statuses.
 import Koa, { type Context, type Middleware } from 'koa'
 import { Failure } from '../domain/failure.ts'
-import { messageBytes, queryParameter, targetOf } from './address.ts'
-import { readBody } from './body.ts'
+import { isPolicyId, messageBytes, pathForLog, queryParameter, targetOf } from './address.ts'
+import { BrokenOff, readBody } from './body.ts'
 import type { Gateway } from './gateway.ts'
 import { kept } from './kept.ts'
 import { type Limits, TooMany } from './limits.ts'
@@ -32,10 +32,9 @@ class HttpRefusal extends Error {
   }
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
 const policyOf = async ({ policies }: Gateway, named: string | null): Promise<PolicyView> => {
-  if (named !== null && !uuid.test(named)) throw new Failure('INVALID_IDENTIFIER', 'The policy in the path is no UUID.')
+  if (named !== null && !isPolicyId(named))
+    throw new Failure('INVALID_IDENTIFIER', 'The policy in the path is no UUID.')
   const view = named === null ? await policies.usual() : await policies.named(named)
   if (view) return view
   throw new Failure('INVALID_IDENTIFIER', 'The path names no policy, and the API client has no default policy.')
@@ -122,6 +121,7 @@ const awaySeconds = 30
 
 const refuse = (ctx: Context, error: unknown): void => {
   if (error instanceof HttpRefusal) return asText(ctx, error.status, error.message)
+  if (error instanceof BrokenOff) return asText(ctx, 400, 'The body broke off.')
   if (error instanceof NoSuchPolicy) return asText(ctx, 404, 'There is no such policy.')
   if (error instanceof TooMany)
     return later(ctx, { status: error.status, seconds: error.retryAfterSeconds }, 'Too many requests: ask again later.')
@@ -134,7 +134,7 @@ const refuse = (ctx: Context, error: unknown): void => {
 }
 
 const isExpected = (error: unknown): boolean =>
-  [HttpRefusal, NoSuchPolicy, TooMany, Failure].some(kind => error instanceof kind)
+  [HttpRefusal, BrokenOff, NoSuchPolicy, TooMany, Failure].some(kind => error instanceof kind)
 
 /** One line for each request, a flood of one address apart; errors that nobody expects with their stack. */
 const watched =
@@ -142,21 +142,22 @@ const watched =
   async (ctx, next) => {
     const stop = metrics.seconds.startTimer()
     const began = performance.now()
+    const path = pathForLog(ctx.path)
     let level: 'info' | 'debug' = 'info'
     try {
       await next()
     } catch (error) {
       refuse(ctx, error)
       const isTrouble = error instanceof ServiceDown || error instanceof ServiceRefusal
-      if (isTrouble) log.warn({ path: ctx.path, reason: (error as Error).message, ...ctx.state }, 'no answer')
-      else if (error instanceof NoSuchPolicy) ctx.state['reason'] = error.message
+      if (isTrouble) log.warn({ path, reason: (error as Error).message, ...ctx.state }, 'no answer')
+      else if (error instanceof NoSuchPolicy || error instanceof BrokenOff) ctx.state['reason'] = error.message
       else if (error instanceof TooMany && error.isRepeated) level = 'debug'
-      else if (!isExpected(error)) log.error({ err: error, path: ctx.path, ...ctx.state }, 'unexpected')
+      else if (!isExpected(error)) log.error({ err: error, path, ...ctx.state }, 'unexpected')
     }
     const { operation = 'none', outcome = 'none' } = ctx.state as { operation?: string; outcome?: string }
     stop({ operation, outcome, status: ctx.status })
     const ms = Math.round(performance.now() - began)
-    log[level]({ method: ctx.method, path: ctx.path, ip: ctx.ip, ...ctx.state, status: ctx.status, ms }, 'request')
+    log[level]({ method: ctx.method, path, ip: ctx.ip, ...ctx.state, status: ctx.status, ms }, 'request')
   }
 
 /** Nobody asks the service more often through /health/ready. */
@@ -174,6 +175,13 @@ const health = ({ gateway: { service } }: Parts): Middleware => {
   }
 }
 
+/** An answer that nobody is there for any more; who left in the middle of the request is in its own line. */
+const answerBrokeOff =
+  ({ gateway: { log } }: Parts) =>
+  ({ message: reason }: Error, { req, path }: Context): void => {
+    if (req.complete) log.warn({ path: pathForLog(path), reason }, 'the answer broke off')
+  }
+
 /** The gateway's answers. */
 export const createGateway = (parts: Parts): Koa => {
   const { trustedProxies } = parts
@@ -182,6 +190,6 @@ export const createGateway = (parts: Parts): Koa => {
   app.use(health(parts))
   app.use(serve(parts))
   app.use(ctx => asText(ctx, 404, 'There is no such path.'))
-  app.on('error', (error: unknown) => parts.gateway.log.warn({ err: error }, 'request broke off'))
+  app.on('error', answerBrokeOff(parts))
   return app
 }

@@ -34,6 +34,8 @@ const byStaticPassword = (password: string, { challengePassword }: Brought): Aut
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
+const malformed = 'a malformed challenge'
+
 const byPassword = async (
   service: ScepService,
   { policy, transaction }: Brought,
@@ -42,11 +44,10 @@ const byPassword = async (
   const colon = challenge.indexOf(':')
   const endEntityId = challenge.slice(0, Math.max(colon, 0)).toLowerCase()
   const password = challenge.slice(colon + 1)
-  if (!uuid.test(endEntityId) || password === '' || password.length > 255) throw notAuthorised('a malformed challenge')
-  const claim = { endEntityId, policyId: policy.id, password, transaction }
-  const { authenticated, challengeSpentDate } = await service.authenticate(claim)
-  if (authenticated) return { endEntityId, spentDate: challengeSpentDate }
-  throw notAuthorised('not the password of the end entity')
+  if (!uuid.test(endEntityId) || password === '' || password.length > 255) throw notAuthorised(malformed)
+  const told = await service.authenticate({ endEntityId, policyId: policy.id, password, transaction })
+  if (told?.authenticated) return { endEntityId, spentDate: told.challengeSpentDate }
+  throw notAuthorised(told ? 'not the password of the end entity' : malformed)
 }
 
 /** The service's certificate that signed: found by all of its octets, since issuer and serial number can be imitated. */

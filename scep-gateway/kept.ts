@@ -5,10 +5,16 @@ interface Known<T> {
   until: number
 }
 
+/** Answers what a key stands for, until it is forgotten. */
+export interface Kept<T> {
+  (key: string): Promise<T>
+  readonly forget: (key: string) => void
+}
+
 /** Answers what a key stands for: one question for all who come before its answer, and so long after it. */
-export const kept = <T>(ask: (key: string) => Promise<T>, milliseconds: number) => {
+export const kept = <T>(ask: (key: string) => Promise<T>, milliseconds: number): Kept<T> => {
   const known = new Map<string, Known<T>>()
-  return (key: string): Promise<T> => {
+  const answer = (key: string): Promise<T> => {
     const present = known.get(key)
     if (present && present.until > performance.now()) return present.value
     const asked: Known<T> = { value: ask(key), until: Infinity }
@@ -19,4 +25,5 @@ export const kept = <T>(ask: (key: string) => Promise<T>, milliseconds: number) 
     )
     return asked.value
   }
+  return Object.assign(answer, { forget: (key: string) => void known.delete(key) })
 }

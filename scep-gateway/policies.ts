@@ -57,10 +57,22 @@ const refused = (error: unknown): unknown =>
     ? new NoSuchPolicy(error.message, { cause: error })
     : error
 
+/** What was read of a policy some seconds ago is true no more: it is gone, or it is not for this gateway. */
+const isWithdrawn = (error: unknown): boolean => error instanceof ServiceRefusal && withdrawn.has(error.apiError)
+const withdrawn: ReadonlySet<string> = new Set([
+  'POLICY_NOT_FOUND',
+  'ENTITY_ARCHIVED',
+  'ACCESS_DENIED',
+  'SCEP_NOT_ENABLED',
+  'INVALID_POLICY_CONFIGURATION',
+])
+
 /** The policies of a gateway: the one that is named (a UUID), else the default one, null without any. */
 export interface Policies {
   readonly named: (id: string) => Promise<PolicyView>
   readonly usual: () => Promise<PolicyView | null>
+  /** What is asked of the keys of a policy; NoSuchPolicy, and nothing is kept of it, when it was withdrawn meanwhile. */
+  readonly asking: <T>(id: string, asked: Promise<T>) => Promise<T>
 }
 
 /** Reads policies from the service; NoSuchPolicy, and what the client throws. */
@@ -78,6 +90,15 @@ export const policiesOf = (service: ScepService): Policies => {
     usual: async () => {
       const id = await defaults('')
       return id === null ? null : views(id)
+    },
+    asking: async (id, asked) => {
+      try {
+        return await asked
+      } catch (error) {
+        if (!isWithdrawn(error)) throw error
+        views.forget(id)
+        throw refused(error)
+      }
     },
   }
 }

@@ -35,7 +35,14 @@ const unless = async <T>(codes: readonly string[], asked: Promise<T>): Promise<T
 
 /** The CA has none, or one of others that cannot be fetched. */
 const noList = ['NO_CRL_AVAILABLE', 'CERTIFICATE_PROVIDER_ERROR']
-const unknownCertificate = ['CERTIFICATE_NOT_FOUND', 'ENTITY_ARCHIVED', 'AMBIGUOUS_RESULT', 'ACCESS_DENIED']
+/** INVALID_REQUEST: a name or a serial number that no certificate can have. */
+const unknownCertificate = [
+  'CERTIFICATE_NOT_FOUND',
+  'ENTITY_ARCHIVED',
+  'AMBIGUOUS_RESULT',
+  'ACCESS_DENIED',
+  'INVALID_REQUEST',
+]
 
 const keysOf = (call: ServiceClient) => ({
   /** The plaintext of an EnvelopedData; ServiceRefusal DECRYPTION_FAILED. */
@@ -68,8 +75,9 @@ const policiesOf = (call: ServiceClient) => ({
 })
 
 const peopleOf = (call: ServiceClient) => ({
-  /** Whether the claim is right, and by which one-time challenge. */
-  authenticate: (body: Claim) => call(answers.authentication, 'POST /end-entity-passwords/authenticate', { body }),
+  /** Whether the claim is right, and by which one-time challenge; undefined where its password is none that there can be. */
+  authenticate: (body: Claim) =>
+    unless(['INVALID_REQUEST'], call(answers.authentication, 'POST /end-entity-passwords/authenticate', { body })),
   /** The id of the end entity that a PKCS#10 request (DER) stands for under a policy. */
   findEndEntity: async (policyId: string, pkcs10: Buffer): Promise<string | undefined> => {
     const body = { pkcs10ReqBase64: pkcs10.toString('base64') }
@@ -115,6 +123,9 @@ const certificatesOf = (call: ServiceClient) => ({
       call(answers.certificate, 'POST /certificates/by-issuer-dn-bin-and-serial-number', { body }),
     )
   },
+  /** The DER certificate alone, whose issuers need not be known. */
+  download: async (id: string): Promise<Buffer | undefined> =>
+    parseCertificates((await call(answers.chain, `GET /certificates/${id}/download`)).pemCertificate)[0],
   /** DER certificates, leaf first, root last. */
   chain: async (id: string): Promise<Buffer[]> =>
     parseCertificates(

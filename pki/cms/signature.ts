@@ -61,11 +61,21 @@ const importRsa = ({ spki }: Party): KeyObject => {
   }
 }
 
+// Under the exponent 1 everybody signs, under an even one nobody. 3 is in the field, and openssl reads the whole block that is
+// signed, so that none is forged by its cube root; a longer one than FIPS 186-5 has only costs time.
+const leastExponent = 3n
+const greatestExponent = 2n ** 256n
+
+const isUsableExponent = (exponent: bigint): boolean =>
+  exponent >= leastExponent && exponent < greatestExponent && exponent % 2n === 1n
+
 const getKey = (party: Party): KeyObject => {
   const key = importRsa(party)
-  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
+  const { modulusLength: bits = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   if (bits < leastModulus || bits > greatestModulus)
     throw new CmsError('ALGORITHM', `RSA keys of ${bits} bits are not supported`)
+  if (!isUsableExponent(publicExponent))
+    throw new CmsError('ALGORITHM', 'RSA exponents that are even, below 3 or of more than 256 bits are not supported')
   return key
 }
 

@@ -8,7 +8,7 @@ export interface ReplyContext {
   readonly transactionId: { readonly der: Buffer; readonly text: string }
   /** Null when the request has none that can be repeated. */
   readonly senderNonce: Buffer | null
-  /** That of the request, SHA-1 for MD5, SHA-256 for what is unknown. */
+  /** That of the request, SHA-1 for MD5, SHA-256 for what is unknown, and for both where SHA-1 is switched off. */
   readonly digest: DigestName
 }
 
@@ -25,6 +25,13 @@ export class ScepRefusal extends Error {
     super(message)
     this.failInfo = failInfo
     this.reply = reply
+  }
+}
+
+/** The challengePassword is there and no secret: who refuses it tells no more than of a wrong one. */
+export class MalformedChallenge extends ScepRefusal {
+  constructor(reply: ReplyContext) {
+    super('badRequest', 'The challengePassword is not one text', reply)
   }
 }
 

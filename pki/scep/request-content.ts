@@ -7,7 +7,7 @@ import { readSigned } from '../certificate/signed.ts'
 import { readIssuerAndSerial } from '../cms/parties.ts'
 import { attributeOids, readAttributes } from '../pkcs10-attributes.ts'
 import { mustBeProven, parsePkcs10, type Pkcs10Description } from '../pkcs10.ts'
-import { type ReplyContext, ScepRefusal, undecipherable } from './refusal.ts'
+import { MalformedChallenge, type ReplyContext, ScepRefusal, undecipherable } from './refusal.ts'
 import type { ScepRequest } from './request.ts'
 import { findAnyText } from './text.ts'
 import type { RequestType } from './vocabulary.ts'
@@ -37,18 +37,21 @@ export interface Lookup {
 /** What a request asks for. */
 export type RequestContent = Enrolment | Poll | Lookup
 
-const challengeValues = (der: Buffer): DerValue[] => {
+/** The values of each attribute, which may have none. */
+const challengesIn = (der: Buffer): (readonly DerValue[])[] => {
   const [, , , ...optional] = readSequence(readSigned(der).contents)
   return readAttributes(optional)
     .filter(({ oid }) => oid === attributeOids.challengePassword)
-    .flatMap(({ values }) => values)
+    .map(({ values }) => values)
 }
 
+// An attribute without a value is no absent one: it must not lead to the certificate of the signer.
 const getChallenge = (der: Buffer, reply: ReplyContext): string | null => {
-  const [value, ...more] = challengeValues(der)
-  if (!value) return null
-  const text = more.length === 0 ? findAnyText(value) : null
-  if (text === null) throw new ScepRefusal('badRequest', 'The challengePassword is not one text', reply)
+  const attributes = challengesIn(der)
+  if (attributes.length === 0) return null
+  const [value, ...more] = attributes.flat()
+  const text = value && more.length === 0 ? findAnyText(value) : null
+  if (text === null) throw new MalformedChallenge(reply)
   return text === '' ? null : text
 }
 
@@ -99,7 +102,7 @@ const readers: Readonly<Record<RequestType, (plaintext: Buffer, reply: ReplyCont
 
 /**
  * Reads what was in the envelope of a request. Throws nothing but ScepRefusal: what cannot be parsed is what could not be
- * decrypted (a wrong key may yield garbage); badRequest for a challengePassword that stands twice or is no text, and a
+ * decrypted (a wrong key may yield garbage); MalformedChallenge for one that stands twice, has no value or is no text; badRequest for a
  * PKCS#10 signature that is wrong; badAlg for a key or signature that is not supported.
  */
 export const readRequestContent = (request: ScepRequest, plaintext: Buffer): RequestContent => {

@@ -26,7 +26,7 @@ export interface ScepRequest extends ReplyContext {
   readonly envelopeBytes: Buffer
   readonly envelope: EnvelopedData
   readonly contentCipher: ContentCipherName
-  /** What the message is signed by; `digest` is that of the reply. */
+  /** What the message is signed by; `digest` is that of the reply, and may be another one. */
   readonly messageDigest: Digest['name']
 }
 
@@ -36,6 +36,8 @@ export interface RequestRules extends AlgorithmRules {
   readonly most?: number
   /** Takes senderNonces of 1 to 64 octets, not of 16 alone. */
   readonly anyNonceLength?: boolean
+  /** Whether a reply may be signed by SHA-1; it may unless that is said. The message may be by SHA-1 all the same. */
+  readonly legacyReplies?: boolean
 }
 
 const longestNonce = 64
@@ -63,10 +65,11 @@ const transactionIdOf = (info: SignerInfo): ReplyContext['transactionId'] | null
   return { der: value.raw, text: forLog(textOf(value) ?? value.content.toString('latin1')) }
 }
 
-const replyDigest = ({ digestAlgorithm }: SignerInfo): DigestName => {
+const replyDigest = ({ digestAlgorithm }: SignerInfo, { legacyReplies = true }: RequestRules): DigestName => {
   const { dotted } = readAlgorithm(digestAlgorithm)
   try {
-    return getDigest(dotted, { insecureAlgorithms: true }).answer
+    const { answer } = getDigest(dotted, { insecureAlgorithms: true })
+    return answer === 'SHA-1' && !legacyReplies ? 'SHA-256' : answer
   } catch (error) {
     if (error instanceof CmsError) return 'SHA-256'
     throw error
@@ -93,19 +96,19 @@ const unreadable = (reason: string): ScepRefusal => new ScepRefusal('badMessageC
 // Some clients fill the last block of what they send, or end it with a line break.
 const isBlank = (rest: Buffer): boolean => rest.every(octet => [0x00, 0x09, 0x0a, 0x0d, 0x20].includes(octet))
 
-const readOuter = (value: DerValue, rest: Buffer): Outer => {
+const readOuter = (value: DerValue, rest: Buffer, rules: RequestRules): Outer => {
   const signedData = readSignedData(value)
   const [info] = signedData.signerInfos
   if (!info) throw unreadable('There is no signature')
   const transactionId = transactionIdOf(info)
   const senderNonce = attributeValues(info, attributeOids.senderNonce).find(isRepeatable)?.content ?? null
-  const reply = { transactionId: transactionId ?? nameless, senderNonce, digest: replyDigest(info) }
+  const reply = { transactionId: transactionId ?? nameless, senderNonce, digest: replyDigest(info, rules) }
   return { signedData, info, transactionId, reply, hasTrailer: !isBlank(rest) }
 }
 
-const readingOuter = (bytes: Buffer, most: number): Outer => {
+const readingOuter = (bytes: Buffer, rules: RequestRules): Outer => {
   try {
-    return readBer(bytes, readOuter, most)
+    return readBer(bytes, (value, rest) => readOuter(value, rest, rules), rules.most ?? longestMessage)
   } catch (error) {
     if (error instanceof DerError) throw unreadable(`It is no CMS message: ${error.message}`)
     throw error
@@ -158,7 +161,7 @@ const checkTransactionId = (outer: Outer): void => {
  */
 export const readScepRequest = (bytes: Buffer, rules: RequestRules = {}): ScepRequest => {
   const { insecureAlgorithms = false } = rules
-  const outer = readingOuter(bytes, rules.most ?? longestMessage)
+  const outer = readingOuter(bytes, rules)
   const { signer, digest } = verify(outer, rules)
   checkTransactionId(outer)
   const messageType = getMessageType(outer)

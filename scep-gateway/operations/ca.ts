@@ -48,8 +48,10 @@ export const getCaCert = ({ config }: Gateway, { signerMode, signer, chain }: Po
   return { type: 'application/x-x509-ca-ra-cert', body: certificatesOnly(certificates) }
 }
 
-const signNextCa = async ({ service }: Gateway, { id, chain, nextChain }: PolicyView): Promise<Answer> => {
-  const body = await nextCaMessage({ next: nextChain, ca: chain[0]! }, content => service.signWithCa(id, content))
+const signNextCa = async ({ service, policies }: Gateway, { id, chain, nextChain }: PolicyView): Promise<Answer> => {
+  const body = await nextCaMessage({ next: nextChain, ca: chain[0]! }, content =>
+    policies.asking(id, service.signWithCa(id, content)),
+  )
   return { type: 'application/x-x509-next-ca-cert', body }
 }
 

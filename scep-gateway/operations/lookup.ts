@@ -6,6 +6,7 @@ import { signerOf, troubleOf } from '../authorize.ts'
 import type { Gateway } from '../gateway.ts'
 import { notAuthorised, Refused, type Outcome } from '../outcome.ts'
 import type { PolicyView } from '../policies.ts'
+import { ServiceRefusal } from '../service-client.ts'
 
 /** What is asked for certificate and CRL alike. */
 interface Asked {
@@ -13,26 +14,45 @@ interface Asked {
   readonly request: ScepRequest
 }
 
+const nothing = (reason?: string): Refused =>
+  new Refused('badCertId', 'No certificate has this issuer and serial number.', reason)
+
+/** What the service does not tell, such as a certificate that was archived a moment ago, is not there. */
+const refusedBy = (error: unknown): unknown => (error instanceof ServiceRefusal ? nothing(error.message) : error)
+
 const found = async ({ service }: Gateway, { policy, request }: Asked, { issuer, serialNumber }: Lookup) => {
   const trouble = troubleOf(await signerOf(service, request.signer.der), policy)
   if (trouble !== null) throw notAuthorised(trouble)
   const certificate = await service.bySerialNumber(issuer, serialNumber)
   if (certificate?.realmId === policy.realmId) return certificate
-  throw new Refused('badCertId', 'No certificate has this issuer and serial number.')
+  throw nothing()
 }
 
-/** Answers GetCert; Refused, and what the client of the service throws. */
-export const getCert = async (gateway: Gateway, asked: Asked, lookup: Lookup): Promise<Outcome> => {
-  const { id } = await found(gateway, asked, lookup)
-  const [certificate] = await gateway.service.chain(id)
-  if (!certificate) throw new Refused('badCertId', 'No certificate has this issuer and serial number.')
-  return { status: 'SUCCESS', bag: certificatesOnly([certificate]), certificateId: id }
+const certificateOf = async ({ service }: Gateway, id: string): Promise<Buffer> => {
+  const certificate = await service.download(id)
+  if (!certificate) throw nothing()
+  return certificatesOnly([certificate])
 }
 
-/** Answers GetCRL by the issuer and serial number of a certificate; Refused, and what the client of the service throws. */
-export const getCrl = async (gateway: Gateway, asked: Asked, lookup: Lookup): Promise<Outcome> => {
-  const { id } = await found(gateway, asked, lookup)
-  const crl = await gateway.service.crl(id)
+const listOf = async ({ service }: Gateway, id: string): Promise<Buffer> => {
+  const crl = await service.crl(id)
   if (!crl) throw new Refused('badCertId', 'The CA of the certificate has no revocation list.')
-  return { status: 'SUCCESS', bag: crlOnly(crl), certificateId: id }
+  return crlOnly(crl)
 }
+
+const answering =
+  (bagOf: (gateway: Gateway, id: string) => Promise<Buffer>) =>
+  async (gateway: Gateway, asked: Asked, lookup: Lookup): Promise<Outcome> => {
+    try {
+      const { id } = await found(gateway, asked, lookup)
+      return { status: 'SUCCESS', bag: await bagOf(gateway, id), certificateId: id }
+    } catch (error) {
+      throw refusedBy(error)
+    }
+  }
+
+/** Answers GetCert by the certificate alone; Refused, ServiceDown. */
+export const getCert = answering(certificateOf)
+
+/** Answers GetCRL by the issuer and serial number of a certificate; Refused, ServiceDown. */
+export const getCrl = answering(listOf)

@@ -4,12 +4,12 @@ import { CmsError } from '../../pki/cms/cms-error.ts'
 import { isAddressedTo } from '../../pki/cms/enveloped-data.ts'
 import { finishCertRep, prepareFailure, preparePending, prepareSuccess } from '../../pki/scep/cert-rep.ts'
 import type { UnsignedCertRep } from '../../pki/scep/cert-rep.ts'
-import { type ReplyContext, ScepRefusal, undecipherable } from '../../pki/scep/refusal.ts'
+import { MalformedChallenge, type ReplyContext, ScepRefusal, undecipherable } from '../../pki/scep/refusal.ts'
 import { readRequestContent, type RequestContent } from '../../pki/scep/request-content.ts'
 import { readScepRequest, type ScepRequest } from '../../pki/scep/request.ts'
 import type { FailInfo } from '../../pki/scep/vocabulary.ts'
 import type { Gateway } from '../gateway.ts'
-import { Refused, type Outcome } from '../outcome.ts'
+import { notAuthorised, Refused, type Outcome } from '../outcome.ts'
 import type { PolicyView } from '../policies.ts'
 import { ServiceRefusal } from '../service-client.ts'
 import { enrol } from './enrolment.ts'
@@ -31,18 +31,35 @@ interface Asked {
 }
 
 const mustBeModern = ({ config }: Gateway, request: ScepRequest): void => {
-  const isLegacy = request.digest === 'SHA-1' || request.contentCipher === 'DES-EDE3-CBC'
-  if (isLegacy && !config.legacyAlgorithms)
-    throw new ScepRefusal('badAlg', 'SHA-1 and DES3 are switched off', { ...request, digest: 'SHA-256' })
+  const isLegacy = request.messageDigest === 'SHA-1' || request.contentCipher === 'DES-EDE3-CBC'
+  if (isLegacy && !config.legacyAlgorithms) throw new ScepRefusal('badAlg', 'SHA-1 and DES3 are switched off', request)
 }
 
-const decrypt = async ({ service }: Gateway, { policy, request }: Asked): Promise<RequestContent> => {
+/** What the service decrypts (contract 6.8); the certificates beside an envelope may make a message longer. */
+const longestEnvelope = 135_000
+
+const mustFit = ({ envelopeBytes }: ScepRequest): void => {
+  if (envelopeBytes.length <= longestEnvelope) return
+  throw new Refused('badRequest', `The envelope is longer than ${longestEnvelope} octets.`)
+}
+
+/** Whether the signer is a recipient, or one of them cannot be read: then nobody knows for whom the envelope is. */
+const mayBeFor = ({ envelope }: ScepRequest, signer: Buffer): boolean => {
   try {
-    const plaintext = await service.decrypt(policy.id, request.envelopeBytes)
+    return isAddressedTo(envelope, [signer])
+  } catch (error) {
+    if (error instanceof CmsError) return true
+    throw error
+  }
+}
+
+const decrypt = async ({ service, policies }: Gateway, { policy, request }: Asked): Promise<RequestContent> => {
+  try {
+    const plaintext = await policies.asking(policy.id, service.decrypt(policy.id, request.envelopeBytes))
     return readRequestContent(request, plaintext)
   } catch (error) {
     if (!(error instanceof ServiceRefusal) || error.apiError !== 'DECRYPTION_FAILED') throw error
-    if (isAddressedTo(request.envelope, [policy.signer])) throw undecipherable(request)
+    if (mayBeFor(request, policy.signer)) throw undecipherable(request)
     throw new ScepRefusal('badRequest', 'The envelope is for somebody else', request)
   }
 }
@@ -66,16 +83,24 @@ const failed = (context: ReplyContext, error: Refused | ScepRefusal): End => {
   return { unsigned: prepareFailure(context, error.failInfo, text), told }
 }
 
+const success = (request: ScepRequest, bag: Buffer): UnsignedCertRep => {
+  try {
+    return prepareSuccess(request, bag)
+  } catch (error) {
+    if (!(error instanceof CmsError)) throw error
+    throw new Refused('badAlg', 'The key of the signer cannot be encrypted to.', error.message)
+  }
+}
+
 const ended = (request: ScepRequest, { status, ...outcome }: Outcome): End => {
   if (status === 'PENDING') return { unsigned: preparePending(request), told: { outcome: status, ...outcome } }
   const { bag, ...traces } = outcome as { readonly bag: Buffer }
-  return { unsigned: prepareSuccess(request, bag), told: { outcome: status, ...traces } }
+  return { unsigned: success(request, bag), told: { outcome: status, ...traces } }
 }
 
 const refusal = (error: unknown, request: ScepRequest): End => {
+  if (error instanceof MalformedChallenge) return failed(request, notAuthorised(error.message))
   if (error instanceof ScepRefusal) return failed(error.reply ?? request, error)
-  if (error instanceof CmsError)
-    return failed(request, new Refused('badAlg', 'The key of the signer cannot be encrypted to.', error.message))
   if (error instanceof Refused) return failed(request, error)
   throw error
 }
@@ -91,6 +116,7 @@ const describe = ({ transactionId, messageType, signer, contentCipher, messageDi
 const answer = async (gateway: Gateway, asked: Asked): Promise<End> => {
   try {
     mustBeModern(gateway, asked.request)
+    mustFit(asked.request)
     return ended(asked.request, await fulfil(gateway, asked))
   } catch (error) {
     return refusal(error, asked.request)
@@ -100,21 +126,22 @@ const answer = async (gateway: Gateway, asked: Asked): Promise<End> => {
 /** What the log tells of a message besides its path. */
 export type Told = (facts: object) => void
 
-const sealed = async ({ service }: Gateway, { id }: PolicyView, { unsigned }: End): Promise<Buffer> =>
-  finishCertRep(unsigned, await service.sign(id, unsigned.toSign, unsigned.digest))
+const sealed = async ({ service, policies }: Gateway, { id }: PolicyView, { unsigned }: End): Promise<Buffer> =>
+  finishCertRep(unsigned, await policies.asking(id, service.sign(id, unsigned.toSign, unsigned.digest)))
 
 /**
- * The DER CertRep to a message, null where it is no message that can be answered. What the client of the service throws
- * is for HTTP to answer: without the service nothing can be signed.
+ * The DER CertRep to a message, null where it is no message that can be answered. NoSuchPolicy and what the client of the
+ * service throws are for HTTP to answer: without the service nothing can be signed.
  */
 export const answerMessage = async (
   gateway: Gateway,
   policy: PolicyView,
   { message, tell }: { readonly message: Buffer; readonly tell: Told },
 ): Promise<Buffer | null> => {
+  const { insecureAlgorithms, legacyAlgorithms: legacyReplies } = gateway.config
   let request: ScepRequest
   try {
-    request = readScepRequest(message, { insecureAlgorithms: gateway.config.insecureAlgorithms })
+    request = readScepRequest(message, { insecureAlgorithms, legacyReplies })
   } catch (error) {
     if (!(error instanceof ScepRefusal)) throw error
     const { reply } = error

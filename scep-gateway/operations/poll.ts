@@ -18,9 +18,10 @@ export const poll = async (
   gateway: Gateway,
   { policy, request }: { readonly policy: PolicyView; readonly request: ScepRequest },
 ): Promise<Outcome> => {
-  const [latest] = await gateway.service.requestsOf(policy.realmId, referenceOf(policy.id, request))
-  if (!latest) throw new Refused('badCertId', 'No request has this transaction id and key.')
+  const wanted = referenceOf(policy.id, request)
   try {
+    const [latest] = await gateway.service.requestsOf(policy.realmId, wanted)
+    if (!latest) throw new Refused('badCertId', 'No request has this transaction id and key.')
     await mustNotBeRevoked(gateway, request)
     return await follow(gateway, latest)
   } catch (error) {

@@ -3,7 +3,8 @@ import { hash, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { readWholeBer } from '../../pki/asn1/ber.ts'
-import { context, derNull, integer, octetString, oid, sequence, setOf, tlv } from '../../pki/asn1/der.ts'
+import { bitString, context, derNull, integer, octetString, oid, sequence, setOf, tlv } from '../../pki/asn1/der.ts'
+import { readDer, readSequence } from '../../pki/asn1/der-reader.ts'
 import { parseCertificate } from '../../pki/certificate/certificate.ts'
 import { encodeEntries, signCrl } from '../../pki/crl.ts'
 import { type DigestName, digests } from '../../pki/cms/algorithms.ts'
@@ -242,6 +243,58 @@ const issuerOf = ({ certificate }: Pick<TestParty, 'certificate'>): Buffer => {
   const { issuer, serialNumber } = readParty(certificate)
   return sequence(issuer, tlv(0x02, serialNumber))
 }
+
+const exponentOf = (exponent: bigint): Buffer => {
+  const hex = exponent.toString(16)
+  return integer(Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex'))
+}
+
+/** The certificate of the party with another public exponent, which nobody has to sign for. */
+const withExponent = (exponent: bigint): Buffer => {
+  const { n } = party.publicKey.export({ format: 'jwk' }) as { n: string }
+  const rsaKey = sequence(integer(Buffer.from(n, 'base64url')), exponentOf(exponent))
+  const spki = sequence(rsaEncryption, bitString(rsaKey))
+  const [tbs, algorithm, signature] = readSequence(readDer(party.certificate)).map(({ raw }) => raw)
+  const members = readSequence(readDer(tbs ?? Buffer.alloc(0))).map(({ raw }) => raw)
+  const changed = members.map(raw => (raw.equals(party.keys.publicKeySpki) ? spki : raw))
+  return sequence(sequence(...changed), algorithm ?? Buffer.alloc(0), signature ?? Buffer.alloc(0))
+}
+
+/** What a signature by the exponent 1 is without any private key: the padded block itself (RFC 8017 9.2). */
+const blockOf = (attributes: Buffer): Buffer => {
+  const info = sequence(digests['SHA-256'].identifier, octetString(hash('sha256', attributes, 'buffer')))
+  const padding = Buffer.alloc(256 - 3 - info.length, 0xff)
+  return Buffer.concat([Buffer.of(0, 1), padding, Buffer.of(0), info])
+}
+
+test.each([
+  ['1', 1n],
+  ['2', 2n],
+  ['65536', 65_536n],
+  ['257 bits', 2n ** 256n + 1n],
+  ['1025 bits', 2n ** 1024n + 1n],
+])('an RSA exponent of %s is refused', (_, exponent) => {
+  const fault = faultOf(() => verify(craft({ certificates: [withExponent(exponent)], signature: blockOf })))
+  expect(fault).toMatch(/^ALGORITHM: RSA exponents/)
+})
+
+test.each([
+  ['3', 3n],
+  ['65537', 65_537n],
+  ['256 bits', 2n ** 256n - 1n],
+])('an RSA exponent of %s is tried', (_, exponent) => {
+  const fault = faultOf(() => verify(craft({ certificates: [withExponent(exponent)], signature: blockOf })))
+  expect(fault).toBe('SIGNATURE: The signature is wrong')
+})
+
+test('scep case 32: the exponent 3, which devices have, signs', async () => {
+  const [keyFile, certificateFile, out] = [await bench.newPath(), await bench.newPath(), await bench.newPath()]
+  const key = ['-newkey', 'rsa:2048', '-pkeyopt', 'rsa_keygen_pubexp:3', '-nodes', '-keyout', keyFile]
+  await openssl('req', '-x509', ...key, '-subj', '/CN=three', '-out', certificateFile)
+  const input = ['-in', await bench.file(content), '-signer', certificateFile, '-inkey', keyFile]
+  await openssl('cms', '-sign', '-binary', '-nodetach', '-outform', 'DER', '-out', out, ...input)
+  expect(verify(await readFile(out)).digest.name).toBe('SHA-256')
+})
 
 test('a bag keeps certificates in our order, and openssl reads it', async () => {
   for (const certificates of [

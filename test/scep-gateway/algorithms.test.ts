@@ -1,6 +1,7 @@
 // Which algorithms devices may speak by, through the gateway and the service's keys; scep.md section 7, cases 29 and 30.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { octetString, printableString } from '../../pki/asn1/der.ts'
 import { readWholeBer } from '../../pki/asn1/ber.ts'
 import { parseCertificate } from '../../pki/certificate/certificate.ts'
 import { type ContentCipherName, contentCiphers, type DigestName, digests } from '../../pki/cms/algorithms.ts'
@@ -12,11 +13,13 @@ import { readSignedData } from '../../pki/cms/signed-data.ts'
 import { parsePkcs10 } from '../../pki/pkcs10.ts'
 import type { RequestAlgorithms } from '../../pki/scep/client.ts'
 import { readConfig } from '../../scep-gateway/config.ts'
+import { type Crafted, craftRequest } from '../pki/scep-exchange.ts'
 import { byMd5 } from '../pki/scep-md5.ts'
 import { closing } from '../support/closing.ts'
 import { certificatesIn, connect, csrOf, type Device, enrolled } from '../support/scep-device.ts'
 import { newDevice, postMessage, rsaKeys } from '../support/scep-device.ts'
 import { makeScepScene, startGateway, type TestGateway } from '../support/scep-gateway.ts'
+import { partyOf } from '../support/scep-setting.ts'
 import { type Scene, type Service, startService } from '../support/service.ts'
 
 const kept = closing(afterAll)
@@ -72,6 +75,21 @@ test.each(rows)('scep case 30: $cipher, $digest, $scheme, $transport', async alg
   expect(parseCertificate(certificatesIn(reply)[0] as Buffer).publicKeySpki).toEqual(wanted())
 })
 
+/** Sends a message and answers what the reply says, whoever may read it. */
+const answerTo = async (to: TestGateway, message: Buffer) => {
+  const response = await postMessage(to.scepUrl, message)
+  const reply = readWholeBer(Buffer.from(await response.arrayBuffer()), readSignedData)
+  const content = reply.content ?? Buffer.alloc(0)
+  const { digest } = verifySignedData({ ...reply, content, certificates: signers })
+  return { digest: digest.name, content }
+}
+
+/** Sends a request by MD5. */
+const askByMd5 = (to: TestGateway) => {
+  const [certificate] = signers as [Buffer]
+  return answerTo(to, byMd5({ content: pkcs10, cipher: 'DES-CBC' }, device, { certificate }))
+}
+
 describe('without legacy algorithms', () => {
   let modern: TestGateway
   beforeAll(async () => {
@@ -83,19 +101,32 @@ describe('without legacy algorithms', () => {
     const isLegacy = pair.cipher === 'DES-EDE3-CBC' || pair.digest === 'SHA-1'
     expect([status, failInfo]).toEqual(isLegacy ? ['FAILURE', 'badAlg'] : ['SUCCESS', null])
   })
+
+  const bySha1 = (parts: Crafted = {}) => craftRequest({ digest: 'SHA-1', ...parts }, partyOf(device), partyOf(device))
+  test.each<[string, () => Buffer | Promise<Buffer>]>([
+    ['that is right', () => bySha1()],
+    [
+      'whose signature is wrong',
+      async () => {
+        const der = await bySha1()
+        der[der.length - 1] = (der.at(-1) ?? 0) ^ 1
+        return der
+      },
+    ],
+    ['without a nonce', () => bySha1({ attributes: { senderNonce: [] } })],
+    ['with a nonce of 3 octets', () => bySha1({ attributes: { senderNonce: [octetString(Buffer.alloc(3))] } })],
+    ['of messageType 99', () => bySha1({ attributes: { messageType: [printableString('99')] } })],
+    ['with an envelope that is none', () => bySha1({ envelope: Buffer.from('none') })],
+  ])('a message by SHA-1 %s is answered by SHA-256', async (_, make) => {
+    expect(await answerTo(modern, await make())).toEqual({ digest: 'SHA-256', content: Buffer.alloc(0) })
+  })
+
+  test('a message by MD5 is answered by SHA-256', async () => {
+    expect(await askByMd5(modern)).toEqual({ digest: 'SHA-256', content: Buffer.alloc(0) })
+  })
 })
 
 describe('scep case 29: DES and MD5', () => {
-  /** Sends a request by MD5 and answers what the reply says. */
-  const askByMd5 = async (to: TestGateway) => {
-    const [certificate] = signers as [Buffer]
-    const message = byMd5({ content: pkcs10, cipher: 'DES-CBC' }, device, { certificate })
-    const response = await postMessage(to.scepUrl, message)
-    const reply = readWholeBer(Buffer.from(await response.arrayBuffer()), readSignedData)
-    const { digest } = verifySignedData({ ...reply, content: reply.content ?? Buffer.alloc(0), certificates: signers })
-    return { digest: digest.name, content: reply.content ?? Buffer.alloc(0) }
-  }
-
   test('are badAlg, unless they are switched on; then the reply is by DES and SHA-1', async () => {
     const refused = await askByMd5(gateway)
     expect([refused.digest, refused.content.length]).toEqual(['SHA-1', 0])

@@ -2,10 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { connect as connectTcp } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { indefinite, longLengths } from '../pki/encodings.ts'
 import { closing } from '../support/closing.ts'
+import { until } from '../support/issuing.ts'
 import { connect, lookupContent, type Connection } from '../support/scep-device.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { enrolAt, startScep, type Owner, type ScepSetting } from '../support/scep-setting.ts'
@@ -150,4 +152,22 @@ describe('scep case 39: a body', () => {
   ])('with %s is 400', async (_, headers) => {
     expect((await post(headers, Buffer.from('hello'))).status).toBe(400)
   })
+})
+
+test.each([
+  ['a length', (body: Buffer) => withLength(body)],
+  ['chunks', (body: Buffer) => inChunks(body)],
+])('a sender with %s that hangs up in the middle is one line of the log, and no error', async (_, way) => {
+  const [headers, body] = way(Buffer.alloc(5000))
+  const before = setting.gateway.logged().length
+  const told = () => setting.gateway.logged().slice(before)
+  const socket = connectTcp(setting.gateway.port, '127.0.0.1')
+  socket.write(written(headers, body.subarray(0, 2000)), () => socket.destroy())
+  await until('it is told', async () => told().includes('the body broke off'))
+  const [line = '', ...more] = told().trim().split('\n')
+  expect([JSON.parse(line), more]).toMatchObject([
+    { level: 30, status: 400, reason: 'the body broke off', msg: 'request' },
+    [],
+  ])
+  expect(line).not.toContain('stack')
 })

@@ -261,18 +261,36 @@ describe('scep case 12: a static password', () => {
   })
 })
 
-test('a one-time challenge serves one request, however often the device sends it, and no other', async () => {
-  const name = nameOf()
+/** A new end entity with a one-time challenge. */
+const onceKnown = async (name: string) => {
   const endEntityId = await scene.newEndEntity({ commonName: name })
   const made = await scene.owner.post(`/api/v1/end-entities/${endEntityId}/scep-challenge`, {
     policyId: scene.policyId,
   })
   expect(made.status).toBe(201)
+  return { endEntityId, challenge: made.body.challenge as string }
+}
+
+test('a one-time challenge is spent by a request that the policy refuses as well', async () => {
+  const name = nameOf()
+  const { endEntityId, challenge } = await onceKnown(name)
   const { connection } = await connected(name)
-  const draft = { ...(await pkcsReq(name, keys, made.body.challenge)), transactionId: 'once' }
+  const wrong = { ...(await pkcsReq(nameOf(), keys, challenge)), transactionId: 'wrong' }
+  const text = 'Names in the PKCS#10 request are not those of the end entity.'
+  for (const draft of [wrong, wrong])
+    expect(refusal(await connection.ask(draft))).toEqual(['FAILURE', 'badRequest', text])
+  expect(refusal(await connection.ask(await pkcsReq(name, keys, challenge)))).toEqual(unauthorised)
+  expect(await requestsFor(endEntityId)).toBe(0)
+})
+
+test('a one-time challenge serves one request, however often the device sends it, and no other', async () => {
+  const name = nameOf()
+  const { endEntityId, challenge } = await onceKnown(name)
+  const { connection } = await connected(name)
+  const draft = { ...(await pkcsReq(name, keys, challenge)), transactionId: 'once' }
   const [leaf] = certificatesIn(await connection.ask(draft))
   expect(certificatesIn(await connection.ask(draft))[0]).toEqual(leaf)
-  const other = await pkcsReq(name, await rsaKeys(), made.body.challenge)
+  const other = await pkcsReq(name, await rsaKeys(), challenge)
   expect(refusal(await connection.ask(other))).toEqual(unauthorised)
   expect(await service.em().count(Certificate, { endEntityId })).toBe(1)
 })

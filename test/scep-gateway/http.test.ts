@@ -253,6 +253,21 @@ describe('scep case 40: addresses', () => {
     },
   )
 
+  test('a challenge that somebody puts into the path is not in the log', async () => {
+    const { policyId } = setting.scene
+    const secret = 'Xk3SecretOfADevice'
+    const paths = [
+      `/scep/${policyId}%3A${secret}`,
+      `/${policyId}:${secret}/scep`,
+      `/${secret}`,
+      `/scep/${policyId}/${secret}`,
+    ]
+    for (const path of paths)
+      expect([400, 404]).toContain((await get(`${setting.gateway.url}${path}?operation=GetCACaps`)).status)
+    expect(setting.gateway.logged()).not.toContain(secret)
+    expect(setting.gateway.logged()).toMatch(new RegExp(`"path":"/scep/${policyId}/\\*"`))
+  })
+
   test('a path of nobody is 404', async () => {
     for (const path of ['/', '/favicon.ico', '/api/v1/realms', `/scep/${setting.scene.policyId}/more`])
       expect((await get(`${setting.gateway.url}${path}`)).status).toBe(404)

@@ -2,6 +2,7 @@
 import { createHash, createPrivateKey, randomBytes, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { integer, oid, sequence, setOf, tags, tlv, utf8String } from '../../pki/asn1/der.ts'
 import { issuerOf, parseCertificate } from '../../pki/certificate/certificate.ts'
 import { encodeEntries, signCrl } from '../../pki/crl.ts'
 import { decodePem } from '../../pki/pem.ts'
@@ -67,6 +68,35 @@ describe('GetCert', () => {
       for (const kind of ['GetCert', 'GetCRL'] as const)
         expect(refusal(await ask(mine.device, kind, content)).slice(0, 2)).toEqual(nothing)
   })
+})
+
+test('a certificate that was imported without its issuer is delivered, and has no list', async () => {
+  const issuer = await makeForeignCertificate(bench, { subject: '/CN=Nobody Knows', isCa: true })
+  const leaf = await makeForeignCertificate(bench, { subject: '/CN=alone.example', issuer })
+  expect((await importPem(setting.scene, leaf.pem)).body.importedCertificates).toHaveLength(1)
+  const der = Buffer.from(decodePem(leaf.pem)[0]?.der ?? [])
+  expect(certificatesIn(await ask(mine.device, 'GetCert', lookupContent(der)))).toEqual([der])
+  expect(refusal(await ask(mine.device, 'GetCRL', lookupContent(der))).slice(0, 2)).toEqual(nothing)
+})
+
+const commonName = (value: Buffer): Buffer => sequence(setOf(sequence(oid('2.5.4.3'), value)))
+
+/** What no certificate has: issuer and serial number. */
+const impossible: Readonly<Record<string, (issuer: Buffer) => readonly [Buffer, Buffer]>> = {
+  'a serial number of 21 octets': issuer => [issuer, integer('7f'.repeat(21))],
+  'a serial number of 2,000 octets': issuer => [issuer, integer('7f'.repeat(2000))],
+  'a serial number of no octets': issuer => [issuer, tlv(tags.integer)],
+  'a negative serial number': issuer => [issuer, tlv(tags.integer, Buffer.of(0x80, 1))],
+  'an issuer that is no Name': () => [sequence(integer(1)), integer(1)],
+  'an issuer of bad UTF-8': () => [commonName(tlv(tags.utf8String, Buffer.of(0xc3, 0x28))), integer(1)],
+  'an issuer that holds NUL': () => [commonName(utf8String('a\u0000b')), integer(1)],
+  'an issuer of 90 kB': () => [commonName(utf8String('x'.repeat(90_000))), integer(1)],
+}
+
+test.each(Object.entries(impossible))('%s is badCertId', async (_, make) => {
+  const content = sequence(...make(parseCertificate(mine.certificate).issuerNameDer))
+  for (const kind of ['GetCert', 'GetCRL'] as const)
+    expect(refusal(await ask(mine.device, kind, content)).slice(0, 2)).toEqual(nothing)
 })
 
 test('a certificate of another realm is badCertId, as one that does not exist', async () => {

@@ -26,10 +26,10 @@ import { attributeOids } from '../../pki/scep/signed-attributes.ts'
 import { failInfos, nameOf } from '../../pki/scep/vocabulary.ts'
 import { again, craftRequest, withoutAttributes, withSignerInfos, type Crafted } from '../pki/scep-exchange.ts'
 import { closing } from '../support/closing.ts'
-import { certificatesIn, connect, csrOf, lookupContent, newDevice, postMessage } from '../support/scep-device.ts'
+import { certificatesIn, connect, lookupContent, newDevice, postMessage } from '../support/scep-device.ts'
 import { startGateway, type TestGateway } from '../support/scep-gateway.ts'
 import { startServiceProxy } from '../support/scep-service-proxy.ts'
-import { enrolAt, knownIn, newName, partyOf, refusal, startScep } from '../support/scep-setting.ts'
+import { enrolAt, knownIn, newName, partyOf, refusal, startScep, unauthorised } from '../support/scep-setting.ts'
 import type { Owner, ScepSetting } from '../support/scep-setting.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 
@@ -275,22 +275,33 @@ describe('challenges', () => {
     ['two attributes', text => [challenge(printableString(text)), challenge(printableString(text))]],
     ['two values', text => [challenge(printableString(text), printableString('another'))]],
     ['an OCTET STRING', text => [challenge(octetString(Buffer.from(text)))]],
-  ])('scep case 10: %s are badRequest', async (_, make) => {
+  ])('scep case 10: %s are refused as a wrong one', async (_, make) => {
     const { reply, requests } = await enrol((name, text) => csrWith(name, ...make(text)))
-    expect(refusal(reply).slice(0, 2)).toEqual(['FAILURE', 'badRequest'])
+    expect(refusal(reply)).toEqual(unauthorised)
     expect(requests).toBe(0)
   })
 
-  test('scep case 8: a malformed one is refused although the signer is a valid certificate', async () => {
-    const connection = await connect(gateway.scepUrl, owner.device)
-    for (const text of ['no-colon', 'router-7:secret', owner.endEntityId, ':']) {
-      const reply = await connection.ask({
-        messageType: 'RenewalReq',
-        content: await csrOf(owner.name, owner.keys, { challengePassword: text }),
-      })
-      expect(refusal(reply)).toEqual(['FAILURE', 'badRequest', 'The request is not authorised.'])
-    }
-  })
+  const malformed: Readonly<Record<string, () => Buffer>> = {
+    'no colon': () => challenge(utf8String('no-colon')),
+    'no UUID': () => challenge(utf8String('router-7:secret')),
+    'no password': () => challenge(utf8String(owner.endEntityId)),
+    'neither of them': () => challenge(utf8String(':')),
+    'NUL in its password': () => challenge(utf8String(`${owner.endEntityId}:a\u0000b`)),
+    'half a character in it': () => challenge(bmpString(`${owner.endEntityId}:a\ud800`)),
+    'no value': () => challenge(),
+    'two values': () => challenge(utf8String('a'), utf8String('b')),
+    'a number as its value': () => challenge(integer(1)),
+  }
+
+  test.each(Object.entries(malformed))(
+    'scep case 8: with %s are refused although the signer is a valid certificate',
+    async (_, make) => {
+      const connection = await connect(gateway.scepUrl, owner.device)
+      const reply = await connection.ask({ messageType: 'RenewalReq', content: await csrWith(owner.name, make()) })
+      expect(refusal(reply)).toEqual(unauthorised)
+      expect(proxy.count('/certificates/by-fingerprint')).toBe(0)
+    },
+  )
 
   test('scep case 9: an empty one is none: the valid certificate of the signer decides', async () => {
     const connection = await connect(gateway.scepUrl, owner.device)

@@ -2,7 +2,8 @@
 import { expect, test } from '@jest/globals'
 import type { Gateway } from '../../scep-gateway/gateway.ts'
 import { getNextCaCert } from '../../scep-gateway/operations/ca.ts'
-import type { PolicyView } from '../../scep-gateway/policies.ts'
+import { policiesOf, type PolicyView } from '../../scep-gateway/policies.ts'
+import type { ScepService } from '../../scep-gateway/service.ts'
 import { makeParty } from '../pki/scep-parties.ts'
 
 test('a signature that failed is asked for again, one that was made serves the others', async () => {
@@ -23,7 +24,8 @@ test('a signature that failed is asked for again, one that was made serves the o
     if (calls === 1) throw new Error('The service is down.')
     return Buffer.alloc(256)
   }
-  const gateway = { service: { signWithCa } } as unknown as Gateway
+  const service = { signWithCa } as unknown as ScepService
+  const gateway = { service, policies: policiesOf(service) } as unknown as Gateway
   await expect(getNextCaCert(gateway, policy)).rejects.toThrow('The service is down.')
   const answers = await Promise.all([getNextCaCert(gateway, policy), getNextCaCert(gateway, policy)])
   expect(answers[0]?.type).toBe('application/x-x509-next-ca-cert')
