@@ -1,7 +1,8 @@
 // Schemas of path and query parameters, which arrive as text (contract 1.2). `parameter` is what the documentation shows
 // in place of that text, and `otherwise` its default.
 import { z } from 'zod'
-import { maxIds, Uuid } from './dto.ts'
+import { dateRule, findDate } from '../../domain/date.ts'
+import { maxIds, readBy, Uuid } from './dto.ts'
 
 /** A Boolean parameter: `true` or `false`. */
 export const Flag = z
@@ -36,7 +37,7 @@ export const optionally = <S extends z.ZodType, D>(schema: S, otherwise: D) =>
 /** A date, or a day, which stands for its end (UTC). */
 export const UntilParameter = z
   .codec(z.union([z.iso.datetime({ offset: true }), z.iso.date()], { error: 'must be a date' }), z.date(), {
-    decode: text => new Date(text.includes('T') ? text : `${text}T23:59:59.999Z`),
+    decode: readBy(text => findDate(text.includes('T') ? text : `${text}T23:59:59.999Z`), dateRule),
     encode: date => date.toISOString(),
   })
   .meta({ parameter: { type: 'string', format: 'date-time' } })
