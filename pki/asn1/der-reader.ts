@@ -224,8 +224,7 @@ export const readTime = (value: DerValue | undefined): Date => {
   const century = Number(year) < 50 ? '20' : '19'
   const [month, day, hour, minute, second] = rest
   const date = new Date(`${year.length === 2 ? century + year : year}-${month}-${day}T${hour}:${minute}:${second}Z`)
-  // Date takes the 30th of February for the 2nd of March, and the calendar of the database has no year 0.
-  if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || date.getUTCFullYear() === 0)
-    throw new DerError('The time does not exist')
+  // Date takes the 30th of February for the 2nd of March.
+  if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day)) throw new DerError('The time does not exist')
   return date
 }
