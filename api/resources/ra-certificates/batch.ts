@@ -16,7 +16,7 @@ import { deliverAll } from '../certificates/delivery.ts'
 import { issueAndWait, plan, type Planned } from '../certificates/issue.ts'
 import { keystoreOf, recordDownload } from '../certificates/keystore.ts'
 import { CreateRaCertBatchRequestDto, ZippedCertsBatchDto } from './dtos.ts'
-import { ofOtherPolicy, ofWish } from './refusals.ts'
+import { ofBatch, ofOtherPolicy } from './refusals.ts'
 import { policyFor, requestRaCertificate, systemRealm, type Requesting, type RaWish } from './requesting.ts'
 
 interface Requested {
@@ -109,7 +109,7 @@ export const createBatchRaCertificateForUsers = operation('POST /ra-certificates
   cost: 'BATCH',
   returns: [200, ZippedCertsBatchDto],
   fails: [409, 415, 422, 502],
-  refuses: [...ofWish, 'CHAIN_INCOMPLETE', 'ACCESS_DENIED'],
+  refuses: ofBatch,
   handle: async ({ users, policy: named, body: { validFor, keyGenParamsDto }, em, caller, seal, ...context }) => {
     const requesting = { em, caller, seal, ...context }
     const key = {
