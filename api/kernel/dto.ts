@@ -157,6 +157,9 @@ export const setOf = <S extends z.ZodType>(item: S, { min = 0, max = maxIds } = 
     .min(min)
     .max(max)
 
+/** A Set that a search is narrowed by; an empty one says neither all nor none, and is refused (contract 1.2). */
+export const filterOf = <S extends z.ZodType>(item: S) => maybe(setOf(item, { min: 1 }))
+
 /** A Set of ids with at least one id (contract 1.2). */
 export const idsOf = (max = maxIds) => setOf(Uuid, { min: 1, max })
 

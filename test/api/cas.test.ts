@@ -312,6 +312,10 @@ test.each(['', ' '])('whose common name is %j has none', async commonName => {
   expect([ca.name, ca.subjectCommonName]).toEqual([null, ca.subjectDn])
 })
 
+test.each(['search', 'get-trusted'])('no ids are no list of ids: %s', async operation => {
+  expect(refusalOf(await anybody.post(`/api/v1/cas/${operation}`, { caIds: [] }))).toEqual([400, 'INVALID_REQUEST'])
+})
+
 test('a certificate of ours is below a CA that can be read', async () => {
   const { id } = await issueFor(scene)
   const { issuerCaId } = (await scene.owner.get(`/api/v1/certificates/${id}`)).body
