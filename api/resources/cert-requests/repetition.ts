@@ -12,11 +12,11 @@ const sameBytes = (given: Buffer | null, kept: Buffer | null | undefined): boole
 
 /** The members that say which key is to be made, in one order; absent and null say nothing. */
 const keyOf = (params: object | null | undefined): string =>
-  JSON.stringify(
-    Object.entries(params ?? {})
-      .filter(([, value]) => value !== null && value !== undefined)
-      .toSorted(),
-  )
+  Object.entries(params ?? {})
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .toSorted()
+    .join()
 
 const isSame = (body: CreateCertReqRequest, made: CertRequest): boolean =>
   made.policyId === body.policyId &&
