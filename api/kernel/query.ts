@@ -42,12 +42,11 @@ export const UntilParameter = z
   })
   .meta({ parameter: { type: 'string', format: 'date-time' } })
 
-const splitAtCommas = (value: string | string[]): string[] =>
-  [value]
-    .flat()
-    .flatMap(text => text.split(','))
-    .map(text => text.trim())
-    .filter(text => text !== '')
+/** The items of a list; one that is empty is an item, beside others, and for its reader to refuse. */
+const splitAtCommas = (value: string | string[]): string[] => {
+  const items = [value].flat().flatMap(text => text.split(',').map(item => item.trim()))
+  return items.every(item => item === '') ? [] : items
+}
 
 /** The parameters of a query string, a repeated one as a list; in linear time, as anybody may send thousands. */
 export const parametersIn = (query: string): Readonly<Record<string, string | string[]>> => {
