@@ -46,11 +46,17 @@ const bytesOf = (find: (text: string) => Buffer | null, message: string, text = 
     { decode: readBy<Uint8Array>(find, message), encode: bytes => Buffer.from(bytes).toString('base64') },
   )
 
-/** Bytes: padded one-line Base64 out; white space is accepted in. */
-export const Base64 = bytesOf(findBase64, 'must be Base64')
+const findOctets = (text: string): Buffer | null => {
+  const octets = findBase64(text)
+  return octets && octets.length > 0 ? octets : null
+}
+
+/** Bytes: padded one-line Base64 out; white space is accepted in, no octets at all are not. */
+export const Base64 = bytesOf(findOctets, 'must be Base64 of at least one octet')
 
 /** As Base64, of a text of at most so many characters. */
-export const Base64Within = (max: number) => bytesOf(findBase64, 'must be Base64', z.string().max(max))
+export const Base64Within = (max: number) =>
+  bytesOf(findOctets, 'must be Base64 of at least one octet', z.string().max(max))
 
 /** The DER of an object: as Base64, but PEM with its label and text around it are accepted in as well (RFC 7468 2). */
 export const Base64Of = (kind: PemKind) =>
