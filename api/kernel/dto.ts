@@ -58,6 +58,9 @@ export const Base64 = bytesOf(findOctets, 'must be Base64 of at least one octet'
 export const Base64Within = (max: number) =>
   bytesOf(findOctets, 'must be Base64 of at least one octet', z.string().max(max))
 
+/** The same for a reader of its own, to whom no octets are as wrong as any others. */
+export const Base64ToJudge = (max: number) => bytesOf(findBase64, 'must be Base64', z.string().max(max))
+
 /** The DER of an object: as Base64, but PEM with its label and text around it are accepted in as well (RFC 7468 2). */
 export const Base64Of = (kind: PemKind) =>
   bytesOf(
