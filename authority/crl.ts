@@ -67,7 +67,9 @@ const sign = async (
   { blocks, count }: Entries,
   since?: number,
 ): Promise<CrlFacts> => {
-  const { caId, partition, number, now: thisUpdate } = list
+  const { caId, partition, number, now } = list
+  // The record tells what the list tells, which has whole seconds.
+  const thisUpdate = new Date(Math.floor(now.getTime() / 1000) * 1000)
   const delta = since !== undefined
   const nextUpdate = new Date(thisUpdate.getTime() + validities[delta ? 'delta' : 'complete'])
   const dates = { number, thisUpdate, nextUpdate }

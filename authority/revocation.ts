@@ -20,6 +20,7 @@ const mustBeSupported = ({ imported }: RevocableCertificate, { provider, reason 
 
 /** What becomes of a certificate, or the refusal of contract 4.3. */
 export const judgeRevocation = (certificate: RevocableCertificate, wanted: Wanted): Revoked => {
-  if (!certificate.archived) mustBeSupported(certificate, wanted)
-  return revoked(certificate, wanted.reason, wanted.now)
+  const change = revoked(certificate, wanted.reason, wanted.now)
+  mustBeSupported(certificate, wanted)
+  return change
 }

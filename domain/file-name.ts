@@ -8,9 +8,19 @@ export interface NamedCertificate {
   readonly serialNumber: string
 }
 
+/** A name with one `_` for each character that has no place in it. */
+const cleaned = (name: string): string => name.replace(/[^A-Za-z0-9._-]/gu, '_')
+
 /** `<name>_<serialNumber>`, each other character one `_`. */
-export const fileNameBase = (name: string, serialNumber: string): string =>
-  `${name}_${serialNumber}`.replace(/[^A-Za-z0-9._-]/gu, '_')
+export const fileNameBase = (name: string, serialNumber: string): string => cleaned(`${name}_${serialNumber}`)
+
+/** The name of a file as a caller gives it; null where there is none, or it is that of a folder (`..`). */
+export const givenFileName = (name: string | null): string | null =>
+  name === null || /^\.*$/.test(name) ? null : cleaned(name)
+
+/** The name of the file of a CA certificate, which fits its column. */
+export const caFileName = (commonName: string | null, serialNumber: string): string =>
+  `${fileNameBase(commonName?.slice(0, 200) || 'ca', serialNumber)}.pem`
 
 /** `<common name, else alias, else id>_<serialNumber>`. */
 export const baseName = ({ subjectCommonName, endEntityAlias, id, serialNumber }: NamedCertificate): string =>

@@ -38,6 +38,8 @@ export interface Grants {
   within(realmId: string): boolean
   /** The permissions that are held on any resource of a scope. */
   anywhere(scope: Scope): ReadonlySet<string>
+  /** Whether a principal, whoever it is, does not hold ADMIN. */
+  isOrdinary(principalId: string): boolean
 }
 
 /** One way to hold a right: a permission on a scope of the place, a global one, or what the holder is to the place. */
@@ -52,6 +54,8 @@ export type Way =
   | { readonly on: 'CREATOR' }
   /** Being the principal of the place. */
   | { readonly on: 'SELF' }
+  /** No hold of the principal: that of the place does not hold ADMIN. */
+  | { readonly on: 'ORDINARY' }
 
 /** Whether a way is a permission on a scope of the place. */
 export const isScoped = (way: Way): way is Extract<Way, { on: Scope }> => way.on in scopes
@@ -67,6 +71,8 @@ const anywhere = (scope: Scope, ...any: string[]): Way => ({ on: 'ANYWHERE', sco
 const within: Way = { on: 'WITHIN' }
 const creator: Way = { on: 'CREATOR' }
 const self: Way = { on: 'SELF' }
+/** Beside what gives hold of a principal, or changes it: whose principal holds ADMIN, takes ADMIN (decision 32). */
+const ordinary: Way = { on: 'ORDINARY' }
 
 const readRequest = [
   onRealm('FULL_READ', 'CERTREQS_READ'),
@@ -114,20 +120,22 @@ export const rights = {
   READ_USER: [[globally('USERS_READ'), self]],
   LIST_USERS: [[globally('USERS_READ')]],
   CREATE_USER: [[globally('USERS_CREATE')]],
-  UPDATE_USER: [[globally('USERS_UPDATE')]],
+  UPDATE_USER: [[globally('USERS_UPDATE')], [ordinary]],
+  /** Making RA certificates of several users; RENEW_RA_CERTIFICATE is asked for each. */
+  RENEW_RA_CERTIFICATES: [[globally('USERS_UPDATE')]],
   /** Making the RA certificate of a user, and revoking it. */
-  RENEW_RA_CERTIFICATE: [[globally('USERS_UPDATE'), self]],
-  REVOKE_RA_CERTIFICATE: [[globally('USERS_UPDATE'), self]],
+  RENEW_RA_CERTIFICATE: [[globally('USERS_UPDATE'), self], [ordinary]],
+  REVOKE_RA_CERTIFICATE: [[globally('USERS_UPDATE'), self], [ordinary]],
   /** The place has the user, and who made the RA certificate. */
-  DOWNLOAD_RA_KEY: [[self, creator]],
+  DOWNLOAD_RA_KEY: [[self, creator], [ordinary]],
   /** Asking what somebody may do, and why. */
   EXPLAIN_PERMISSION: [[self]],
   READ_API_CLIENT: [[globally('APICLIENTS_READ'), self]],
   LIST_API_CLIENTS: [[globally('APICLIENTS_READ')]],
   CREATE_API_CLIENT: [[globally('APICLIENTS_CREATE')]],
-  UPDATE_API_CLIENT: [[globally('APICLIENTS_UPDATE')]],
-  RESET_API_CLIENT: [[globally('APICLIENTS_UPDATE'), self]],
-  DELETE_API_CLIENT: [[globally('APICLIENTS_DELETE')]],
+  UPDATE_API_CLIENT: [[globally('APICLIENTS_UPDATE')], [ordinary]],
+  RESET_API_CLIENT: [[globally('APICLIENTS_UPDATE'), self], [ordinary]],
+  DELETE_API_CLIENT: [[globally('APICLIENTS_DELETE')], [ordinary]],
   /** Holding what an API client is granted on its realm (contract 7.2). */
   SHARE_REALM: [[onRealm('FULL_READ')], [onRealm('ENDENTITIES_CREATE')]],
   /** Holding what it is granted on its default policy; READ is included in both. */
@@ -166,6 +174,7 @@ const heldOnScope = (way: Extract<Way, { on: Scope }>, place: Place, grants: Gra
 const heldBy = (way: Way, place: Place, grants: Grants): Held | undefined => {
   if (way.on === 'CREATOR') return place.creatorId === grants.principalId ? { way } : undefined
   if (way.on === 'SELF') return place.PRINCIPAL === grants.principalId ? { way } : undefined
+  if (way.on === 'ORDINARY') return place.PRINCIPAL && grants.isOrdinary(place.PRINCIPAL) ? { way } : undefined
   if (way.on === 'WITHIN') return place.REALM && grants.within(place.REALM) ? { way } : undefined
   if (way.on === 'ANYWHERE') return found(way, grants.anywhere(way.scope))
   if (way.on === 'GLOBAL') return found(way, grants.global)
@@ -197,7 +206,7 @@ const everyWay = (right: Right, kinds: readonly Way['on'][]): boolean =>
   groupsOf(right).every(ways => ways.every(({ on }) => kinds.includes(on)))
 
 /** Whether a right hangs on global permissions alone, so that it is asked before the existence of a resource. */
-export const isGlobal = (right: Right): boolean => everyWay(right, ['GLOBAL', 'SELF'])
+export const isGlobal = (right: Right): boolean => everyWay(right, ['GLOBAL', 'SELF', 'ORDINARY'])
 
 /** Whether a right can be held at no place at all. */
 export const isPlaceless = (right: Right): boolean => everyWay(right, ['GLOBAL', 'ANYWHERE'])

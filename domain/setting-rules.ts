@@ -23,7 +23,7 @@ interface Judgement {
 const rangeOf = ({ range }: SettingDefinition): string => (range ? ` from ${range[0]} to ${range[1]}` : '')
 
 const number = (text: string, definition: SettingDefinition): string | null => {
-  const value = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
   return isWithin(value, definition) ? String(value) : null
 }
 

@@ -1,6 +1,15 @@
 // Queries about grants beyond one place: anything within a realm, anywhere at all, everything of one principal.
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
-import { decide, hasWay, type Grants, type Place, type Right, type Scope, type Verdict } from '../domain/permissions.ts'
+import {
+  decide,
+  hasWay,
+  type Grants,
+  type Place,
+  type Right,
+  type Scope,
+  type Verdict,
+  type Way,
+} from '../domain/permissions.ts'
 import { alias } from './lists/search.ts'
 import { takeLock } from './lock.ts'
 
@@ -42,25 +51,45 @@ const heldAnywhere = async (em: EntityManager, principalId: string) => {
   return new Map(rows.map(({ scope, permissions }) => [scope, new Set(permissions)]))
 }
 
-/** Adds what a right needs beyond these places: grants on anything in their realms, and on any realm or policy. */
+const adminsAmong = async (em: EntityManager, principalIds: readonly string[]) => {
+  const rows = await em.execute<{ id: string }[]>(
+    `select g.principal_id as id from permission_grant g
+      where g.principal_id = any(?::uuid[]) and g.scope = 'GLOBAL' and 'ADMIN' = any(g.permissions)`,
+    [`{${principalIds.join(',')}}`],
+  )
+  return new Set(rows.map(({ id }) => id))
+}
+
+const idsAt = (places: readonly Place[], key: 'REALM' | 'PRINCIPAL'): string[] =>
+  places.map(place => place[key]).filter(id => id !== undefined)
+
+/**
+ * Adds what a right needs beyond these places: grants on anything in their realms, and on any realm or policy, and
+ * whether their principals hold ADMIN.
+ */
 export const loadWiderGrants = async (
   em: EntityManager,
   grants: Grants,
   { right, places }: { right: Right; places: readonly Place[] },
 ): Promise<Grants> => {
-  const realmIds = places.map(({ REALM }) => REALM).filter(id => id !== undefined)
-  const entered = hasWay(right, 'WITHIN') ? await realmsEntered(em, grants.principalId, realmIds) : null
+  const entered = hasWay(right, 'WITHIN') ? await realmsEntered(em, grants.principalId, idsAt(places, 'REALM')) : null
   const anywhere = hasWay(right, 'ANYWHERE') ? await heldAnywhere(em, grants.principalId) : null
+  const admins = hasWay(right, 'ORDINARY') ? await adminsAmong(em, idsAt(places, 'PRINCIPAL')) : null
   return {
     principalId: grants.principalId,
     global: grants.global,
     on: (scope, id) => grants.on(scope, id),
     within: id => entered?.has(id) ?? grants.within(id),
     anywhere: scope => anywhere?.get(scope) ?? grants.anywhere(scope),
+    isOrdinary: id => (admins ? !admins.has(id) : grants.isOrdinary(id)),
   }
 }
 
-const looksFurther = (right: Right): boolean => hasWay(right, 'WITHIN') || hasWay(right, 'ANYWHERE')
+const farWays: readonly Way['on'][] = ['WITHIN', 'ANYWHERE', 'ORDINARY']
+
+/** Whether looking further could help: who lacks something else is not told whether another principal holds ADMIN. */
+const looksFurther = ({ allowed, wouldServe }: Verdict): boolean =>
+  !allowed && wouldServe.every(ways => ways.some(({ on }) => farWays.includes(on)))
 
 /** For each place the verdict on a right of the holder of these grants, which must be those at the places. */
 export const judgeRight = async (
@@ -69,7 +98,7 @@ export const judgeRight = async (
   { right, places }: { right: Right; places: readonly Place[] },
 ): Promise<Verdict[]> => {
   const verdicts = places.map(place => decide(right, place, near))
-  if (verdicts.every(({ allowed }) => allowed) || !looksFurther(right)) return verdicts
+  if (!verdicts.some(looksFurther)) return verdicts
   const far = await loadWiderGrants(em, near, { right, places })
   return places.map(place => decide(right, place, far))
 }

@@ -1,7 +1,7 @@
 // The columns of certificate and CA rows that the octets of the certificate alone decide, issued or imported.
 import type { SubjectAlternativeName } from '../domain/address.ts'
 import type { CryptoAlgorithm } from '../domain/enums.ts'
-import { isStorableText } from './storable-text.ts'
+import { isStorableText, plainText } from './storable-text.ts'
 
 /** What a certificate says; `pki` describes it in these words. */
 export interface CertificateFacts {
@@ -34,7 +34,8 @@ export const certificateColumns = (certificate: CertificateFacts, publicKeyHash:
   subjectDn: certificate.subjectDn,
   subjectCommonName: certificate.subjectCommonName,
   issuerDn: certificate.issuerDn,
-  issuerCommonName: certificate.issuerCommonName,
+  // Nobody judges the names of issuers, as those of end entities are.
+  issuerCommonName: plainText(certificate.issuerCommonName),
   validNotBefore: certificate.validNotBefore,
   validNotAfter: certificate.validNotAfter,
   certPublicKeyAlgorithm: certificate.cryptoAlgorithm ?? ('RSA' as const),
@@ -50,15 +51,13 @@ export const certificateColumns = (certificate: CertificateFacts, publicKeyHash:
   selfSigned: certificate.selfSigned,
 })
 
-const maxCaNameLength = 255
-
-/** The columns of a CA; its name is the common name, as far as it fits. */
+/** The columns of a CA, whatever its names hold (contract 1.1); its own name is the common name at first. */
 export const caColumns = (certificate: CertificateFacts) => ({
-  name: certificate.subjectCommonName && Array.from(certificate.subjectCommonName).slice(0, maxCaNameLength).join(''),
+  name: plainText(certificate.subjectCommonName),
   subjectDn: certificate.subjectDn,
-  subjectCommonName: certificate.subjectCommonName,
+  subjectCommonName: plainText(certificate.subjectCommonName),
   issuerDn: certificate.issuerDn,
-  issuerCommonName: certificate.issuerCommonName,
+  issuerCommonName: plainText(certificate.issuerCommonName),
   serialNumber: certificate.serialNumber,
   fingerprint: certificate.fingerprint,
   validNotBefore: certificate.validNotBefore,

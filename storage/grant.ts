@@ -57,6 +57,10 @@ export class HeldGrants implements Grants {
     return nothing
   }
 
+  isOrdinary(): boolean {
+    return false
+  }
+
   /** Reads what is missing of the grants on these places, in one statement. */
   async reach(em: EntityManager, places: readonly Place[]): Promise<this> {
     const missing = idsOf(places).filter(id => !this.#asked.has(id))

@@ -58,7 +58,7 @@ const update = async ({ em, client: found, must }: Written, order: ClientUpdate)
   // Also what an earlier attempt has recorded.
   if (changesNothing(client, change)) return
   if (version !== undefined && version !== client.version) throw new Failure('VERSION_CONFLICT')
-  await must('UPDATE_API_CLIENT', [{}])
+  await must('UPDATE_API_CLIENT', [{ PRINCIPAL: client.id }])
   await judgeAssignment(em, { before: client, after: assignmentAfter(client, change) }, must)
   if (name !== undefined) await mustBeFree(em, name, client.id)
   if (enabled === false) await mustLeaveAdmin(em, client.id)
@@ -77,7 +77,7 @@ const noteReset = async ({ em, client: found, must }: Written, { resetId }: Reco
 const remove = async ({ em, client, must }: Written, version: number, now: Date): Promise<void> => {
   if (!client) return
   if (version !== client.version) throw new Failure('VERSION_CONFLICT')
-  await must('DELETE_API_CLIENT', [{}])
+  await must('DELETE_API_CLIENT', [{ PRINCIPAL: client.id }])
   await mustBeDeletable(em, client)
   await removeClient(em, client, now)
 }

@@ -53,7 +53,7 @@ export const userCommits = (services: Services) => ({
   /** Idempotency key: the user; what is recorded already is no change. */
   recordPasswordLogin: ({ userId: id, enabled, principal }: PasswordLoginChange): Promise<void> =>
     writing(services, { kind: 'USER', id, principal }, async (em, must) => {
-      await must('UPDATE_USER', [{}])
+      await must('UPDATE_USER', [{ PRINCIPAL: id }])
       const user = await em.findOne(User, id)
       if (!user) throw new Failure('USER_NOT_FOUND')
       await notePasswordLogin(em, user, enabled)

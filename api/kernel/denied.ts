@@ -6,6 +6,7 @@ const words = (scope: string): string => scope.toLowerCase().replaceAll('_', ' '
 
 const inWords = (way: Way): string => {
   if (way.on === 'SELF') return 'being that principal'
+  if (way.on === 'ORDINARY') return 'that the principal in question does not hold ADMIN'
   if (way.on === 'CREATOR') return 'having made it'
   if (way.on === 'WITHIN') return 'any grant on something in the realm'
   if (way.on === 'GLOBAL') return `the global permission ${way.any.join(' or ')}`

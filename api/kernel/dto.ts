@@ -1,6 +1,7 @@
 // The building blocks of DTOs (contract 1.1 to 1.4). One schema reads a request, is the TypeScript type, writes the
 // answer and is the OpenAPI component: therefore only checks and two-way codecs here, never one-way transforms.
 import { z } from 'zod'
+import { dateRule, findDate } from '../../domain/date.ts'
 import { SecurityIdentityType, valuesOf, type Enumeration } from '../../domain/enums.ts'
 import { findBase64, findObject, longestText, type PemKind } from '../../pki/pem.ts'
 
@@ -22,9 +23,19 @@ const line = (max: number) => lineOf(z.string().trim(), max)
 /** An id: any case in, lower case out. A malformed one is INVALID_IDENTIFIER. */
 export const Uuid = z.guid().toLowerCase()
 
+/** What a text is read as; a text that is read as nothing is refused with the message. */
+export const readBy =
+  <T>(find: (text: string) => T | null, message: string) =>
+  (text: string, context: z.core.ParsePayload): T => {
+    const found = find(text)
+    if (found !== null) return found
+    context.issues.push({ code: 'custom', input: text, message })
+    return z.NEVER
+  }
+
 /** A Date: ISO 8601 with any offset in, UTC with milliseconds out. */
 export const Timestamp = z.codec(z.iso.datetime({ offset: true }), z.date(), {
-  decode: text => new Date(text),
+  decode: readBy(findDate, dateRule),
   encode: date => date.toISOString(),
 })
 
@@ -32,22 +43,23 @@ const bytesOf = (find: (text: string) => Buffer | null, message: string, text = 
   z.codec(
     text.meta({ contentEncoding: 'base64', example: 'MIIB' }),
     z.custom<Uint8Array>(value => value instanceof Uint8Array),
-    {
-      decode: (text, context) => {
-        const octets = find(text)
-        if (octets) return octets
-        context.issues.push({ code: 'custom', input: text, message })
-        return z.NEVER
-      },
-      encode: bytes => Buffer.from(bytes).toString('base64'),
-    },
+    { decode: readBy<Uint8Array>(find, message), encode: bytes => Buffer.from(bytes).toString('base64') },
   )
 
-/** Bytes: padded one-line Base64 out; white space is accepted in. */
-export const Base64 = bytesOf(findBase64, 'must be Base64')
+const findOctets = (text: string): Buffer | null => {
+  const octets = findBase64(text)
+  return octets && octets.length > 0 ? octets : null
+}
+
+/** Bytes: padded one-line Base64 out; white space is accepted in, no octets at all are not. */
+export const Base64 = bytesOf(findOctets, 'must be Base64 of at least one octet')
 
 /** As Base64, of a text of at most so many characters. */
-export const Base64Within = (max: number) => bytesOf(findBase64, 'must be Base64', z.string().max(max))
+export const Base64Within = (max: number) =>
+  bytesOf(findOctets, 'must be Base64 of at least one octet', z.string().max(max))
+
+/** The same for a reader of its own, to whom no octets are as wrong as any others. */
+export const Base64ToJudge = (max: number) => bytesOf(findBase64, 'must be Base64', z.string().max(max))
 
 /** The DER of an object: as Base64, but PEM with its label and text around it are accepted in as well (RFC 7468 2). */
 export const Base64Of = (kind: PemKind) =>
@@ -153,6 +165,9 @@ export const setOf = <S extends z.ZodType>(item: S, { min = 0, max = maxIds } = 
     .overwrite(items => [...new Set(items)])
     .min(min)
     .max(max)
+
+/** A Set that a search is narrowed by; an empty one says neither all nor none, and is refused (contract 1.2). */
+export const filterOf = <S extends z.ZodType>(item: S) => maybe(setOf(item, { min: 1 }))
 
 /** A Set of ids with at least one id (contract 1.2). */
 export const idsOf = (max = maxIds) => setOf(Uuid, { min: 1, max })

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { actAs } from '../../storage/rows/stamp.ts'
 import { Failure } from '../../domain/failure.ts'
-import { isGlobal, isPlaceless } from '../../domain/permissions.ts'
+import { isGlobal, isPlaceless, type Place, type Right } from '../../domain/permissions.ts'
 import { Caller, type IdentifiedPrincipal, type KnownPrincipal } from './caller.ts'
 import { denied } from './denied.ts'
 import type { Dependencies, Hashing } from './dependencies.ts'
@@ -10,7 +10,7 @@ import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
 import type { Operation, Operations } from './operation.ts'
-import { loadAll, namedIn, placeOf, type Row, type SourceInput } from './source.ts'
+import { allNamedIn, loadAll, placeOf, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
 export interface Input extends SourceInput, Partial<Hashing> {
@@ -35,10 +35,16 @@ const asksGloballyOnly = (operation: Operation): boolean => {
   return rights.length > 0 && rights.every(([, right]) => isGlobal(right))
 }
 
+const mustAt = async (caller: Caller, right: Right, places: readonly Place[]): Promise<void> => {
+  const refused = (await caller.judge(right, places)).find(({ allowed }) => !allowed)
+  if (refused) throw denied(right, refused)
+}
+
 const demandGlobally = async (operation: Operation, caller: Caller, input: Input): Promise<void> => {
   for (const [name, right] of rightsOf(operation)) {
     const source = operation.on[name]
-    await caller.must(right, source ? { PRINCIPAL: namedIn(input, source) } : {})
+    const places = source ? allNamedIn(input, source).map(id => ({ PRINCIPAL: id })) : []
+    await mustAt(caller, right, places.length > 0 ? places : [{}])
   }
 }
 
@@ -46,8 +52,7 @@ const demand = async (operation: Operation, caller: Caller, rows: Rows): Promise
   for (const [name, right] of rightsOf(operation)) {
     const places = every(rows, name).map(placeOf)
     if (isPlaceless(right)) places.push({})
-    const refused = (await caller.judge(right, places)).find(({ allowed }) => !allowed)
-    if (refused) throw denied(right, refused)
+    await mustAt(caller, right, places)
   }
 }
 

@@ -1,7 +1,8 @@
 // Schemas of path and query parameters, which arrive as text (contract 1.2). `parameter` is what the documentation shows
 // in place of that text, and `otherwise` its default.
 import { z } from 'zod'
-import { maxIds, Uuid } from './dto.ts'
+import { dateRule, findDate } from '../../domain/date.ts'
+import { maxIds, readBy, Uuid } from './dto.ts'
 
 /** A Boolean parameter: `true` or `false`. */
 export const Flag = z
@@ -36,17 +37,16 @@ export const optionally = <S extends z.ZodType, D>(schema: S, otherwise: D) =>
 /** A date, or a day, which stands for its end (UTC). */
 export const UntilParameter = z
   .codec(z.union([z.iso.datetime({ offset: true }), z.iso.date()], { error: 'must be a date' }), z.date(), {
-    decode: text => new Date(text.includes('T') ? text : `${text}T23:59:59.999Z`),
+    decode: readBy(text => findDate(text.includes('T') ? text : `${text}T23:59:59.999Z`), dateRule),
     encode: date => date.toISOString(),
   })
   .meta({ parameter: { type: 'string', format: 'date-time' } })
 
-const splitAtCommas = (value: string | string[]): string[] =>
-  [value]
-    .flat()
-    .flatMap(text => text.split(','))
-    .map(text => text.trim())
-    .filter(text => text !== '')
+/** The items of a list; one that is empty is an item, beside others, and for its reader to refuse. */
+const splitAtCommas = (value: string | string[]): string[] => {
+  const items = [value].flat().flatMap(text => text.split(',').map(item => item.trim()))
+  return items.every(item => item === '') ? [] : items
+}
 
 /** The parameters of a query string, a repeated one as a list; in linear time, as anybody may send thousands. */
 export const parametersIn = (query: string): Readonly<Record<string, string | string[]>> => {

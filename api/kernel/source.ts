@@ -86,6 +86,10 @@ export const namedIn = (input: SourceInput, from: Source): string | undefined =>
   return typeof id === 'string' ? id : undefined
 }
 
+/** Every id that a source names, in its one member or its list. */
+export const allNamedIn = (input: SourceInput, from: Source): string[] =>
+  [valueIn(input, from)].flat().filter(id => typeof id === 'string')
+
 const loadList = async (em: EntityManager, { entity, missing }: Source, ids: readonly string[]): Promise<Row[]> => {
   const rows = await findByIds(em, entity as EntityType<Row>, ids)
   const byId = new Map(rows.map(row => [row.id, row]))

@@ -1,7 +1,7 @@
 // The CAs of a LOCAL provider: root and issuing CA (or a single one), their keys sealed before they are stored.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { fileNameBase } from '../../domain/file-name.ts'
+import { caFileName } from '../../domain/file-name.ts'
 import type { Validity } from '../../domain/validity.ts'
 import {
   generateSerialNumber,
@@ -62,9 +62,6 @@ export const yearsFrom = (now: Date, count: number): Validity => {
   return { notBefore, notAfter }
 }
 
-const fileName = ({ subjectCommonName, serialNumber }: CertificateDescription): string =>
-  `${fileNameBase(subjectCommonName ?? 'ca', serialNumber)}.pem`
-
 /** One CA certificate of it. */
 interface CaPlan {
   readonly subjectDn: string
@@ -94,7 +91,7 @@ const makeCa = async (plan: HierarchyPlan, { subjectDn, validity, template, pare
   const row = plan.em.create(Ca, {
     id,
     ...caColumns(certificate),
-    filename: fileName(certificate),
+    filename: caFileName(certificate.subjectCommonName, certificate.serialNumber),
     issuerCaId: parent?.caId ?? null,
     root: parent === null,
     trusted: true,

@@ -1,5 +1,6 @@
 // The filters of the certificate search, one a CertificateSearchKey (contract 2), each with an index that serves it.
 import { raw, type EntityManager, type RawQueryFragment } from '@mikro-orm/postgresql'
+import { findDate } from '../../domain/date.ts'
 import {
   CertStatus,
   CryptoAlgorithm,
@@ -97,12 +98,9 @@ const id =
   ({ value, key }) =>
     uuid.test(value) ? raw(`${column(name)} = ?::uuid`, [value]) : refuse(key)
 
-const dateForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i
 const dateOf = (text: string, key: string): Date | null => {
   const bare = text.trim()
-  if (bare === '') return null
-  const date = new Date(bare)
-  return dateForm.test(bare) && !Number.isNaN(date.getTime()) ? date : refuse(key)
+  return bare === '' ? null : (findDate(bare) ?? refuse(key))
 }
 
 const period =

@@ -67,8 +67,8 @@ test('search and reading need the right, but for oneself', async () => {
 
 test('the last administrator is neither disabled nor deleted', async () => {
   const last = await api.apiClient({ GLOBAL: ['ADMIN'] })
-  expect(refusalOf(await reader.patch(`${path}/${last.id}`, { enabled: false }))).toEqual([409, 'LAST_ADMIN'])
-  expect(refusalOf(await reader.delete(`${path}/${last.id}?version=1`))).toEqual([409, 'LAST_ADMIN'])
+  expect(refusalOf(await last.patch(`${path}/${last.id}`, { enabled: false }))).toEqual([409, 'LAST_ADMIN'])
+  expect(refusalOf(await last.delete(`${path}/${last.id}?version=1`))).toEqual([409, 'LAST_ADMIN'])
 })
 
 test('a client whose client id is the name of another gets a name of its own', async () => {

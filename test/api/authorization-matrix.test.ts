@@ -12,8 +12,9 @@ import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateOrder } from '../../storage/rows/certificate-order.ts'
 import { ApiClient } from '../../storage/rows/api-client.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
+import { PermissionGrant } from '../../storage/rows/permission-grant.ts'
 import { User } from '../../storage/rows/user.ts'
-import type { ApiCaller, GrantsByScope, Reply } from '../support/api.ts'
+import { giveGrants, type ApiCaller, type GrantsByScope, type Reply } from '../support/api.ts'
 import { matrix, type Need, type Row } from '../support/authorization-matrix.ts'
 import { enableCmp } from '../support/example-cmp.ts'
 import {
@@ -54,7 +55,9 @@ afterAll(async () => {
 
 const isHere = (row: Row): boolean => operations[row.operation] !== undefined
 const called = (row: Row): [string, Row] => [
-  `${row.operation}${row.body === undefined ? '' : ` ${JSON.stringify(row.body)}`}`,
+  [row.operation, row.body && JSON.stringify(row.body), row.admins && `where ${row.admins} holds ADMIN`]
+    .filter(Boolean)
+    .join(' '),
   row,
 ]
 const mounted = matrix.filter(isHere).map(called)
@@ -90,9 +93,12 @@ const call = async (caller: ApiCaller, row: Row): Promise<Reply> => {
   return reply
 }
 
-const prepare = async ({ state }: Row): Promise<void> => {
+const prepare = async ({ state, admins }: Row): Promise<void> => {
   const em = installation.service.em()
-  changed ||= state !== undefined
+  changed ||= (state ?? admins) !== undefined
+  if (admins === 'NOBODY')
+    await em.nativeDelete(PermissionGrant, { principalId: exampleIds.ApiClient, scope: 'GLOBAL' })
+  if (admins === 'USER') await giveGrants(em, exampleIds.User, { GLOBAL: ['ADMIN'] })
   const waits = { certRequestStatus: 'PENDING_APPROVAL', requiresManualApproval: true } as const
   if (state === 'WAITS_FOR_APPROVAL') await em.nativeUpdate(CertRequest, exampleIds.CertRequest, waits)
   const soon = { validNotAfter: new Date(Date.now() + 86_400_000) }
@@ -207,6 +213,7 @@ const newDisabled = async (entity: typeof User | typeof ApiClient) => {
   return caller
 }
 
+const machine = (): Promise<ApiCaller> => once('machine', () => installation.service.apiClient({ GLOBAL: ['ADMIN'] }))
 const outsider = (): Promise<ApiCaller> => once('outsider', newOutsider)
 const disabled = (entity: typeof User | typeof ApiClient): Promise<ApiCaller> =>
   once(`disabled ${entity.name}`, () => newDisabled(entity))
@@ -298,7 +305,7 @@ describe.each(guarded)('%s', (_, row) => {
       const again = await call(await holding(held, row), row)
       expect([held, again.status, lets(again, row)]).toEqual([held, again.status, true])
     }
-    const again = await call(installation.client, row)
+    const again = await call(await machine(), row)
     expect(['an API client', again.status, lets(again, row)]).toEqual(['an API client', again.status, true])
   })
 })

@@ -157,7 +157,12 @@ describe('an import', () => {
 
   test('names the record as the file, of one certificate; else by name and serial number', async () => {
     const [one] = await imported((await newRoot()).pem, { fileName: 'partner root.pem' })
-    expect(one.filename).toBe('partner root.pem')
+    expect(one.filename).toBe('partner_root.pem')
+    const [climbing] = await imported((await newRoot()).pem, { fileName: '../../etc/passwd' })
+    expect(climbing.filename).toBe('.._.._etc_passwd')
+    expect((await anybody.get(`/api/v1/cas/${climbing.id}/download`)).body.filename).toBe('.._.._etc_passwd')
+    const [folder] = await imported((await newRoot()).pem, { fileName: '..' })
+    expect(folder.filename).toMatch(/^Root_.*\.pem$/)
     const many = await imported((await newRoot()).pem + (await newRoot()).pem, { fileName: 'all.pem' })
     for (const { filename, serialNumber } of many)
       expect(filename).toMatch(new RegExp(`^Root_.*_${serialNumber}\\.pem$`))
@@ -284,6 +289,31 @@ test('whose name has no common name is told by its whole name', async () => {
   const { pem } = await makeForeignCertificate(bench, { subject: `/O=Nameless ${randomUUID()}`, isCa: true })
   const [ca] = await imported(pem)
   expect([ca.name, ca.subjectCommonName, ca.issuerCommonName]).toEqual([null, ca.subjectDn, ca.issuerDn])
+})
+
+test.each([
+  ['a\r\nBcc: x', 'a\uFFFD\uFFFDBcc: x'],
+  [`${'x'.repeat(254)}😀yz`, `${'x'.repeat(254)}😀`],
+])('whose common name is %j is told as %j', async (commonName, told) => {
+  const template = { ...getTemplate('CLIENT'), isCa: true }
+  const pem = await signForeign(newForeignKey(), commonName, { template })
+  const [ca] = await imported(pem)
+  expect([ca.name, ca.subjectCommonName, ca.issuerCommonName]).toEqual([told, told, ca.issuerCommonName])
+  expect(JSON.stringify(ca)).not.toContain('\\r')
+  const at = await makeScene(service, { certificateImportAllowed: true })
+  const other = await signForeign(newForeignKey(), commonName, { template })
+  const leaf = await signForeign(newForeignKey(), `leaf-${randomUUID()}.example.org`)
+  expect((await importPem(at, leaf + other)).status).toBe(201)
+})
+
+test.each(['', ' '])('whose common name is %j has none', async commonName => {
+  const pem = await signForeign(newForeignKey(), commonName, { template: { ...getTemplate('CLIENT'), isCa: true } })
+  const [ca] = await imported(pem)
+  expect([ca.name, ca.subjectCommonName]).toEqual([null, ca.subjectDn])
+})
+
+test.each(['search', 'get-trusted'])('no ids are no list of ids: %s', async operation => {
+  expect(refusalOf(await anybody.post(`/api/v1/cas/${operation}`, { caIds: [] }))).toEqual([400, 'INVALID_REQUEST'])
 })
 
 test('a certificate of ours is below a CA that can be read', async () => {

@@ -68,6 +68,7 @@ test.each<[string, (members: Buffer[]) => void]>([
   ['extensions in version 1', members => void members.shift()],
   ['extensions in version 2', replaced(0, version(1))],
   ['an end before the beginning', replaced(4, sequence(day('2031-01-02'), day('2031-01-01')))],
+  ['a beginning in the year 0', replaced(4, sequence(tlv(0x18, Buffer.from('00000101000000Z')), day('2031-01-01')))],
   ['a key usage twice', withExtension(keyUsageOf(namedBits([0]).subarray(2)))],
   ['an extension twice that nobody reads', withExtension(policies, policies)],
   ['a negative path length', then(bare, withExtension(constraints(tlv(0x02, Buffer.of(0xff)))))],

@@ -52,6 +52,25 @@ test('a key that was used for something else is refused, and nothing is made', a
   expect(await countOf('mine')).toBe(1)
 })
 
+const ec = { cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP384R1' }
+test.each<[string, object]>([
+  ['another algorithm', { keyGenParamsDto: { cryptoAlgorithm: 'RSA', keySize: 3072 } }],
+  ['another curve', { keyGenParamsDto: { ...ec, ecNamedCurve: 'SECP256R1' } }],
+  ['no curve', { keyGenParamsDto: { cryptoAlgorithm: 'EC' } }],
+  ['another reference', { reference: 'device-8' }],
+  ['no reference', { reference: null }],
+])('a key that was used with %s is refused', async (what, members) => {
+  const idempotencyKey = `with ${what}`
+  const asked = { idempotencyKey, reference: 'device-7', keyGenParamsDto: ec }
+  const first = await scene.owner.post(path, bodyOf(scene, asked))
+  expect(first.status).toBe(201)
+  const changed = await scene.owner.post(path, bodyOf(scene, { ...asked, ...members }))
+  expect(refusalOf(changed)).toEqual([422, 'VALIDATION_FAILED'])
+  const reordered = { ecNamedCurve: 'SECP384R1', keySize: null, cryptoAlgorithm: 'EC' }
+  const again = await scene.owner.post(path, bodyOf(scene, { ...asked, keyGenParamsDto: reordered }))
+  expect([again.status, again.body.id]).toEqual([201, first.body.id])
+})
+
 test('the keys of principals are their own', async () => {
   const idempotencyKey = 'of each'
   const mine = await scene.owner.post(path, bodyOf(scene, { idempotencyKey }))

@@ -103,6 +103,12 @@ describe('downloadCertificatesAsZip', () => {
     expect(refusalOf(await scene.owner.get(path + query))).toEqual([400, 'INVALID_REQUEST'])
   })
 
+  test.each([',', ',,', '&ids='])('refuses an empty item: "%s" behind an id', async more => {
+    const { id } = await issueNew(scene)
+    expect((await scene.owner.get(`${path}?ids=${id}${more}`)).status).toBe(400)
+    expect((await scene.owner.get(`${path}?ids=${id}`)).status).toBe(200)
+  })
+
   test('takes a thousand ids, in either form, and no more', async () => {
     const { id } = await issueNew(scene)
     const thousand = [...unknownIds(999), id]

@@ -147,7 +147,7 @@ describe('searches', () => {
     expect(await found({ simpleSearchTerm: word.toUpperCase() })).toEqual([provider.id])
     expect(await found({ simpleSearchTerm: word, archived: true })).toEqual([gone.id])
     expect(await found({ simpleSearchTerm: word, certificateProviderTypes: ['LOCAL'] })).toEqual([provider.id])
-    expect(await found({ simpleSearchTerm: word, certificateProviderTypes: [] })).toEqual([])
+    expect((await user.post(`${path}/search`, { certificateProviderTypes: [] })).status).toBe(400)
     expect((await user.post(`${path}/search?sort=configuration`, {})).status).toBe(200)
   })
 
@@ -250,6 +250,14 @@ describe('checkCertificateProviderConnection', () => {
     expect([status, body.result]).toEqual([200, false])
     expect(body.errorMessage).toMatch(/\S/)
     expect((await user.get(`${path}/${id}`)).body.connectionStatus).toBe('FAILED')
+  })
+
+  test('an archived one is neither tried nor written to', async () => {
+    const user = await admin()
+    const { id } = await makeProvider(service.em(), { archived: true })
+    const { status, body } = await user.post(`${path}/${id}/check-connection`)
+    expect([status, body.apiError]).toEqual([422, 'ENTITY_ARCHIVED'])
+    expect((await user.get(`${path}/${id}`)).body).toMatchObject({ connectionStatus: 'UNKNOWN', lastCheckedDate: null })
   })
 
   test('an unknown provider is 422 here', async () => {

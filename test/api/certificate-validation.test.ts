@@ -2,9 +2,19 @@
 // recorded, and what came along.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { oid, sequence, tlv } from '../../pki/asn1/der.ts'
+import { readDer } from '../../pki/asn1/der-reader.ts'
+import { parseCertificatePem } from '../../pki/certificate/certificate.ts'
+import { signDer } from '../../pki/certificate/signed.ts'
+import { encodePem } from '../../pki/pem.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import type { ApiCaller } from '../support/api.ts'
-import { makeForeignCertificate, type ForeignCertificate } from '../support/foreign-certificates.ts'
+import {
+  makeForeignCertificate,
+  newForeignKey,
+  signForeign,
+  type ForeignCertificate,
+} from '../support/foreign-certificates.ts'
 import { garbage, importPem } from '../support/importing.ts'
 import { blocksOf, issueFor, refusalOf, setSetting, type Issued } from '../support/issuing.ts'
 import { purger } from '../support/purging.ts'
@@ -242,4 +252,15 @@ describe('a refusal', () => {
       expect(refusalOf(await anybody.post(operation, {}))).toEqual([400, 'INVALID_REQUEST'])
     }
   })
+})
+
+test('half a character in the name of a stranger is told as U+FFFD', async () => {
+  const key = newForeignKey()
+  const { children } = readDer(parseCertificatePem(await signForeign(key, 'some')).der)
+  const members = children[0]?.children.map(({ raw }) => raw) ?? []
+  const half = sequence(tlv(0x31, sequence(oid('2.5.4.3'), tlv(0x1e, Buffer.of(0xd8, 0x00, 0x00, 0x61)))))
+  members[3] = half
+  members[5] = half
+  const problem = await problemOf(encodePem('CERTIFICATE', await signDer(sequence(...members), key)))
+  expect([problem?.includes('\uFFFDa'), problem?.isWellFormed()]).toEqual([true, true])
 })

@@ -61,6 +61,23 @@ describe('updateConfigurationBatch', () => {
     expect([await stored(), await api.em().count(AuditEvent, {})]).toEqual([{}, before])
   })
 
+  test('names those of all kinds that are wrong, with the code of the first to be judged', async () => {
+    await store('mail.language', 'de')
+    const { status, body } = await batch(
+      { settingsKey: 'mail.port', value: '0' },
+      { settingsKey: 'mail.language', value: 'en', version: 7 },
+      { settingsKey: 'mail.host', value: 'mx.example.org' },
+      { settingsKey: 'no.such-key', value: '1' },
+    )
+    expect([status, body.apiError]).toEqual([404, 'CONFIGURATION_NOT_FOUND'])
+    expect(body.fieldErrors.map(({ field }: { field: string }) => field)).toEqual([
+      'configurations.3.settingsKey',
+      'configurations.1.version',
+      'configurations.0.value',
+    ])
+    expect(await stored()).toEqual({ 'mail.language': 'de' })
+  })
+
   test.each<[string, object[], number, string]>([
     [
       'a key twice',
@@ -160,6 +177,7 @@ describe('searchConfiguration', () => {
       keys(await search({ settingsKeys: ['mail.host', 'nothing', 'issue.wait-seconds'], prefix: 'mail' })),
     ).toEqual(['mail.host'])
     expect(keys(await search({ simpleSearchTerm: '%' }))).toEqual([])
+    expect((await admin.post(`${path}/search`, { settingsKeys: [] })).status).toBe(400)
   })
 
   test('sorts and pages', async () => {

@@ -149,6 +149,8 @@ describe('updateConfiguration', () => {
     ['issue.wait-seconds', '301', 'must be a whole number from 1 to 300, not "301"'],
     ['issue.wait-seconds', '1.5', 'must be a whole number from 1 to 300, not "1.5"'],
     ['issue.wait-seconds', '3e1', 'must be a whole number from 1 to 300, not "3e1"'],
+    ['issue.wait-seconds', '+5', 'must be a whole number from 1 to 300, not "+5"'],
+    ['issue.backdate-seconds', '-0', 'must be a whole number from 0 to 3600, not "-0"'],
     ['issue.backdate-seconds', '-1', 'must be a whole number from 0 to 3600, not "-1"'],
     ['mail.enabled', 'yes', 'must be true or false, not "yes"'],
     ['mail.host', 'mail server', 'must be a host name or an IP address, not "mail server"'],

@@ -19,6 +19,16 @@ const some = '4f2d3c1e-0000-4000-8000-000000000000'
 const pathOf = (path: string): string => path.replace(/:\w+/g, some)
 const send = (method: string, path: string) => fetch(api.url + path, { method })
 
+test.each(['/API/V1/REALMS/', '/api/v1/Realms', '/api/V1/realms'])('%s is no path', async path => {
+  expect((await user.get(path)).status).toBe(404)
+  expect((await user.get('/api/v1/realms/')).status).toBe(200)
+})
+
+test('ids are ids in capitals as well', async () => {
+  const { status, body } = await user.get(`/api/v1/realms/${some.toUpperCase()}`)
+  expect([status, body.apiError]).toEqual([404, 'REALM_NOT_FOUND'])
+})
+
 describe('the methods of a path', () => {
   const literal = Object.values(operations).filter(({ path }) => !path.includes(':'))
   const methodsOf = (path: string) =>

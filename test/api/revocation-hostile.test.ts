@@ -72,6 +72,13 @@ const states: readonly (readonly [Odd, Refusal])[] = [
   ['expired', [422, 'INVALID_STATE']],
 ]
 
+test('an import that has expired is told so first, as every other one', async () => {
+  const row = await service.em().findOneOrFail(Certificate, ids.imported)
+  await update(ids.imported, { validNotAfter: new Date(Date.now() - 1000) })
+  expect(refusalOf(await scene.owner.post(`${one}?id=${ids.imported}`))).toEqual([422, 'INVALID_STATE'])
+  await update(ids.imported, { validNotAfter: row.validNotAfter })
+})
+
 const reasons: readonly (readonly [string, unknown])[] = [
   ['unknown', 'BECAUSE'],
   ['in lower case', 'superseded'],
@@ -193,7 +200,8 @@ describe('markCertificatesAsRevoked', () => {
   test.each<[string, unknown, Refusal]>([
     ['to come', new Date(Date.now() + 60_000).toISOString(), [422, 'VALIDATION_FAILED']],
     ['in the last year that there is', '9999-12-31T23:59:59Z', [422, 'VALIDATION_FAILED']],
-    ['in the year 0', '0000-01-01T00:00:00Z', [422, 'VALIDATION_FAILED']],
+    ['in the year 1', '0001-01-01T00:00:00Z', [422, 'VALIDATION_FAILED']],
+    ['in the year 0', '0000-01-01T00:00:00Z', invalid],
     ['to come by its offset', `${new Date().toISOString().slice(0, 19)}-12:00`, [422, 'VALIDATION_FAILED']],
     ['without a time', '2026-01-01', invalid],
     ['without a zone', '2026-01-01T00:00:00', invalid],

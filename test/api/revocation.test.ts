@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Ca } from '../../storage/rows/ca.ts'
+import { Crl } from '../../storage/rows/crl.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import { blocksOf, factsOf, issueFor, refusalOf, spkiOf, ecKey, until, type Issued } from '../support/issuing.ts'
@@ -255,6 +256,8 @@ describe('the list of a CA', () => {
     const { text } = await openssl('crl', '-in', crl.file, '-noout', '-lastupdate', '-nextupdate')
     const [from = '', to = ''] = [...text.matchAll(/Update=(.*)/g)].map(([, date = '']) => date)
     expect(Date.parse(to) - Date.parse(from)).toBe(168 * 3_600_000)
+    const kept = await service.em().findOneOrFail(Crl, { caId }, { orderBy: { number: 'desc' } })
+    expect([kept.thisUpdate.getTime(), kept.nextUpdate.getTime()]).toEqual([Date.parse(from), Date.parse(to)])
     expect(crl.headers.get('Content-Type')).toBe('application/pkix-crl')
     expect(crl.headers.get('Cache-Control')).toBe('public, max-age=10, must-revalidate')
     const tag = crl.headers.get('ETag') ?? ''

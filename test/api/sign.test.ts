@@ -165,3 +165,9 @@ test('an expired CA, and one whose key this process cannot open, is no signer', 
   await service.em().nativeUpdate(PrivateKey, { id: ca.privateKeyId ?? '' }, { sealed })
   expect(await uses()).toEqual(none)
 })
+
+test.each(['', ' ', '\n'])('nothing to sign is no data: %j', async dataBase64 => {
+  const { policyId, owner } = sceneOf('EC')
+  const reply = await owner.post('/api/v1/sign/sign-with-ca', { policyId, dataBase64 })
+  expect([reply.status, reply.body.apiError]).toEqual([400, 'INVALID_REQUEST'])
+})

@@ -1,6 +1,6 @@
 // The names of files: one `_` for each character that has no place in them (contract 1.1).
 import { expect, test } from '@jest/globals'
-import { fileNameBase } from '../../domain/file-name.ts'
+import { caFileName, fileNameBase, givenFileName } from '../../domain/file-name.ts'
 
 test.each([
   ['web-01.example.org', 'web-01.example.org'],
@@ -14,4 +14,26 @@ test.each([
   ['\ud83d', '_'],
 ])('%j is %s', (name, expected) => {
   expect(fileNameBase(name, '0a')).toBe(`${expected}_0a`)
+})
+
+test.each([
+  ['partner root.pem', 'partner_root.pem'],
+  ['../../etc/passwd', '.._.._etc_passwd'],
+  ['C:\\ca.pem', 'C__ca.pem'],
+  ['.pem', '.pem'],
+  ['.', null],
+  ['..', null],
+  ['', null],
+  [null, null],
+])('a caller who names a file %j names it %j', (name, expected) => {
+  expect(givenFileName(name)).toBe(expected)
+})
+
+test.each([
+  ['Root', 'Root_0a.pem'],
+  ['', 'ca_0a.pem'],
+  [null, 'ca_0a.pem'],
+  ['x'.repeat(300), `${'x'.repeat(200)}_0a.pem`],
+])('the file of a CA named %j', (name, expected) => {
+  expect(caFileName(name, '0a')).toBe(expected)
 })

@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { couldServe, notOwn, wholeOf } from '../../domain/grant-rules.ts'
-import type { GlobalPermission } from '../../domain/permission-enums.ts'
+import { GlobalPermission as GlobalPermissions, type GlobalPermission } from '../../domain/permission-enums.ts'
 import {
   decide,
   isGlobal,
@@ -25,6 +25,7 @@ const grants = (global: readonly GlobalPermission[], held: Held = []): Grants =>
   on: (scope, id) => new Set(held.filter(([on, at]) => on === scope && at === id).flatMap(([, , given]) => given)),
   within: realmId => held.some(([, id]) => id.at(-1) === realmId.at(-1)),
   anywhere: scope => new Set(held.filter(([on]) => on === scope).flatMap(([, , given]) => given)),
+  isOrdinary: id => id !== 'boss',
 })
 
 const certificate: Place = { REALM: 'r1', POLICY: 'p1', CERTIFICATE: 'c1', creatorId: 'maker' }
@@ -171,6 +172,24 @@ test.each<[Right, GlobalPermission]>([
   expect(isGlobal(right)).toBe(true)
 })
 
+test.each<[Right, GlobalPermission[], string | undefined]>([
+  ['UPDATE_USER', ['USERS_UPDATE'], undefined],
+  ['RENEW_RA_CERTIFICATE', ['USERS_UPDATE'], undefined],
+  ['REVOKE_RA_CERTIFICATE', ['USERS_UPDATE'], undefined],
+  ['DOWNLOAD_RA_KEY', [], 'me'],
+  ['UPDATE_API_CLIENT', ['APICLIENTS_UPDATE'], undefined],
+  ['RESET_API_CLIENT', ['APICLIENTS_UPDATE'], undefined],
+  ['DELETE_API_CLIENT', ['APICLIENTS_DELETE'], undefined],
+])('%s on a principal with ADMIN takes ADMIN', (right, global, creatorId) => {
+  const judged = (PRINCIPAL: string | undefined, held = global) => decide(right, { PRINCIPAL, creatorId }, grants(held))
+  expect(judged('other').allowed).toBe(true)
+  expect(judged(undefined).allowed).toBe(false)
+  expect(judged('boss').wouldServe).toEqual([[{ on: 'GLOBAL', any: ['ADMIN'] }, { on: 'ORDINARY' }]])
+  const everything = Object.keys(GlobalPermissions).filter(one => one !== 'ADMIN') as GlobalPermission[]
+  expect(judged('boss', everything).allowed).toBe(false)
+  expect(judged('boss', ['ADMIN']).allowed).toBe(true)
+})
+
 test('an order is for its creator, a single one also for who may read its request', () => {
   expect(decide('READ_ORDER', { creatorId: 'me' }, grants([])).allowed).toBe(true)
   const reader = grants([], [['CERT_REQUEST', 'q1', ['READ']]])
@@ -186,11 +205,9 @@ test('only rights that no place decides are asked without one', () => {
     'SHAPE_POLICIES',
     'LIST_USERS',
     'CREATE_USER',
-    'UPDATE_USER',
+    'RENEW_RA_CERTIFICATES',
     'LIST_API_CLIENTS',
     'CREATE_API_CLIENT',
-    'UPDATE_API_CLIENT',
-    'DELETE_API_CLIENT',
   ])
   for (const right of placeless) expect(decide(right, {}, grants(['ADMIN'])).allowed).toBe(true)
 })

@@ -34,6 +34,7 @@ export interface Row {
   readonly issued?: 'FINGERPRINT' | 'ISSUER_AND_SERIAL' | 'BYTES'
   /** What must be the case before. */
   readonly state?: 'WAITS_FOR_APPROVAL' | 'EXPIRES_SOON' | 'HAS_PASSWORD' | 'HAS_RA_CERTIFICATE' | 'USES_CMP'
+  readonly admins?: 'NOBODY' | 'USER' // holds ADMIN of the principals of the examples: the client unless stated
   /** The request is that of the example certificate. */
   readonly ofCertificate?: true
   /** What is answered to who holds nothing in the realm: as if there were none (contract 1.6). */
@@ -185,6 +186,7 @@ const granting: readonly Row[] = [
   needing(realm('UPDATE'), { CERTIFICATE: ['DOWNLOAD_PRIVATE_KEY'] })('updateCertificatePermissions'),
 ]
 
+const keepsClient = { query: { version: '9' }, status: 409 } as const
 const machines: readonly Row[] = [
   needing(
     global('APICLIENTS_CREATE'),
@@ -195,14 +197,17 @@ const machines: readonly Row[] = [
   )('createNewApiClient'),
   needing({ GLOBAL: ['APICLIENTS_READ'], self: 'client' })('getApiClientDetails'),
   needing(global('APICLIENTS_READ'))('searchApiClients'),
-  needing(global('APICLIENTS_UPDATE'))('updateApiClient'),
-  needing({ GLOBAL: ['APICLIENTS_UPDATE'], self: 'client' })('resetApiClientSecret'),
+  needing(global('APICLIENTS_UPDATE'))('updateApiClient', { admins: 'NOBODY' }),
+  needing({ GLOBAL: ['APICLIENTS_UPDATE'], self: 'client' })('resetApiClientSecret', { admins: 'NOBODY' }),
   // Its version is another one, so that it stays and can call.
-  needing(global('APICLIENTS_DELETE'))('deleteApiClient', { query: { version: '9' }, status: 409 }),
+  needing(global('APICLIENTS_DELETE'))('deleteApiClient', { ...keepsClient, admins: 'NOBODY' }),
+  ...['updateApiClient', 'resetApiClientSecret'].map(name => needing(admin)(name)),
+  needing(admin)('deleteApiClient', keepsClient),
 ]
 
 const createUnder = policy('CERTS_CREATE')
 const hasOne = { state: 'HAS_RA_CERTIFICATE' } as const
+const ofAdmin = { admins: 'USER' } as const
 const readUser: Need = { GLOBAL: ['USERS_READ'], self: 'jane' }
 const updateOrSelf: Need = { GLOBAL: ['USERS_UPDATE'], self: 'jane' }
 
@@ -220,6 +225,8 @@ const certificatesOfUsers: readonly Row[] = [
   needing(readUser)('getRaOcspStatus', { ...hasOne, status: 422 }),
   needing({ self: 'jane', creatorOf: 'Certificate' })('retrieveRaCertificateP12', hasOne),
   needing(updateOrSelf)('revokeRaCertificate', hasOne),
+  needing(admin)('createRaCertificateForSingleUser', ofAdmin),
+  ...['retrieveRaCertificateP12', 'revokeRaCertificate'].map(name => needing(admin)(name, { ...hasOne, ...ofAdmin })),
 ]
 
 const people: readonly Row[] = [
@@ -235,6 +242,9 @@ const people: readonly Row[] = [
   needing(global('USERS_UPDATE'))('setUserCertificateDetails'),
   needing(global('USERS_UPDATE'))('editPasswordLoginRoleToUser'),
   needing(global('USERS_UPDATE'))('sendUpdatePasswordEmailBatch'),
+  ...['setUserCertificateDetails', 'editPasswordLoginRoleToUser', 'sendUpdatePasswordEmailBatch'].map(name =>
+    needing(admin)(name, ofAdmin),
+  ),
   needing(admin)('importProviderUsers'),
   needing(admin)('importProviderClients'),
 ]

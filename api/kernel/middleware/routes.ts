@@ -26,7 +26,7 @@ const serving =
 
 /** The router of these operations. */
 export const routerOf = (all: Operations, deps: Handling): Router => {
-  const router = new Router()
+  const router = new Router({ sensitive: true })
   const running = { ...deps, operations: all }
   const byShape = Map.groupBy(Object.entries(all), ([, operation]) => shapeOf(operation))
   const inOrder = [...byShape].toSorted(([a], [b]) => (a < b ? -1 : 1))

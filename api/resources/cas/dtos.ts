@@ -8,6 +8,7 @@ import {
   ClearableText,
   dto,
   enumOf,
+  idsOf,
   listOf,
   maybe,
   MaybeText,
@@ -15,7 +16,6 @@ import {
   nullable,
   pageDto,
   sameAs,
-  setOf,
   Timestamp,
   Uuid,
   Version,
@@ -87,7 +87,7 @@ export const UpdateCaRequestDto = dto('UpdateCaRequestDto', {
 export const CaSearchRequestDto = dto('CaSearchRequestDto', {
   simpleSearchTerm: MaybeText(),
   issuerSearch: withDefault(z.boolean(), false),
-  caIds: maybe(setOf(Uuid)),
+  caIds: maybe(idsOf()),
   validNotBeforeStart: maybe(Timestamp),
   validNotBeforeEnd: maybe(Timestamp),
   validNotAfterStart: maybe(Timestamp),
@@ -105,7 +105,7 @@ export const CaCertificateDataPemDto = dto('CaCertificateDataPemDto', {
 /** Which trusted CAs are wanted. */
 export const GetTrustedCasRequestDto = dto('GetTrustedCasRequestDto', {
   policyId: maybe(Uuid),
-  caIds: maybe(setOf(Uuid)),
+  caIds: maybe(idsOf()),
 })
 
 /** The CAs that are trusted now. */

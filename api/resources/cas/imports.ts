@@ -1,6 +1,6 @@
 // The import of CA certificates, and its verification, which stores nothing (contract 6.3, 10.4).
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { fileNameBase } from '../../../domain/file-name.ts'
+import { caFileName, givenFileName } from '../../../domain/file-name.ts'
 import { isIssuedBy } from '../../../pki/certificate/chain.ts'
 import { parseCertificate } from '../../../pki/certificate/certificate.ts'
 import { adopt, findOrphans, storeCas, type NewCa } from '../../../storage/ca-import.ts'
@@ -32,11 +32,10 @@ const newCasOf = (judged: readonly Judged[], { issuerOf, caIds }: Issuance, file
     block && verdict.kind === 'IMPORT' ? [block.certificate] : [],
   )
   const ids = new Map([...caIds, ...certificates.map(({ fingerprint }) => [fingerprint, crypto.randomUUID()] as const)])
-  const named = certificates.length === 1 ? fileName : null
+  const named = certificates.length === 1 ? givenFileName(fileName) : null
   return certificates.map(certificate => ({
     id: ids.get(certificate.fingerprint) ?? '',
-    filename:
-      named ?? `${fileNameBase(certificate.subjectCommonName?.slice(0, 200) ?? 'ca', certificate.serialNumber)}.pem`,
+    filename: named ?? caFileName(certificate.subjectCommonName, certificate.serialNumber),
     issuerCaId: ids.get(issuerOf.get(certificate.fingerprint) ?? '') ?? null,
     certificate,
   }))

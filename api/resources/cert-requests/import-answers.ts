@@ -1,5 +1,5 @@
 // What is kept of a judged import, and how each of its blocks is answered (contract 6.4).
-import { fileNameBase } from '../../../domain/file-name.ts'
+import { caFileName } from '../../../domain/file-name.ts'
 import { certStatusAt } from '../../../domain/lifecycle.ts'
 import { publicKeyHash } from '../../../pki/keys/request-key.ts'
 import type { NewCa } from '../../../storage/ca-import.ts'
@@ -9,9 +9,6 @@ import type { ForeignCertificate } from './import-blocks.ts'
 import type { Issuance } from './import-issuers.ts'
 import { errorsOf, parsedOf, refusalIn } from './import-rows.ts'
 import type { Judged, Judgement } from './import-judgement.ts'
-
-const fileNameOf = ({ certificate: { subjectCommonName, serialNumber } }: ForeignCertificate): string =>
-  `${fileNameBase(subjectCommonName?.slice(0, 200) ?? 'ca', serialNumber)}.pem`
 
 /** The CA records that an import adds, and the id of every CA certificate that is known then. */
 const casOf = (judged: readonly Judged[], { issuerOf, caIds }: Issuance) => {
@@ -23,7 +20,7 @@ const casOf = (judged: readonly Judged[], { issuerOf, caIds }: Issuance) => {
   const issuerIdOf = (print: string): string | null => ids.get(issuerOf.get(print) ?? '') ?? null
   const cas = [...added].map(([print, foreign]): NewCa => ({
     id: ids.get(print) ?? '',
-    filename: fileNameOf(foreign),
+    filename: caFileName(foreign.certificate.subjectCommonName, foreign.certificate.serialNumber),
     issuerCaId: issuerIdOf(print),
     certificate: foreign.certificate,
   }))

@@ -24,8 +24,8 @@ export const errorsOf = (judged: readonly Judged[]) =>
 export const parsedOf = (block: Block) => {
   const certificate = block?.certificate
   return {
-    subjectDn: certificate?.subjectDn ?? null,
-    issuerDn: certificate?.issuerDn ?? null,
+    subjectDn: certificate?.subjectDn.toWellFormed() ?? null,
+    issuerDn: certificate?.issuerDn.toWellFormed() ?? null,
     serialNumber: certificate?.serialNumber ?? null,
     fingerprint: certificate?.fingerprint ?? null,
     validNotBefore: certificate?.validNotBefore ?? null,

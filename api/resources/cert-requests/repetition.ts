@@ -10,11 +10,21 @@ import type { CreateCertReqRequest } from './dtos.ts'
 const sameBytes = (given: Buffer | null, kept: Buffer | null | undefined): boolean =>
   given && kept ? given.equals(kept) : (given ?? null) === (kept ?? null)
 
+/** The members that say which key is to be made, in one order; absent and null say nothing. */
+const keyOf = (params: object | null | undefined): string =>
+  Object.entries(params ?? {})
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .toSorted()
+    .join()
+
 const isSame = (body: CreateCertReqRequest, made: CertRequest): boolean =>
   made.policyId === body.policyId &&
   made.endEntityId === body.endEntityId &&
   made.keyPairMode === body.keyPairMode &&
   made.validFor === body.validFor &&
+  (made.reference ?? null) === body.reference &&
+  keyOf(body.keyGenParamsDto) === keyOf(made.keyGenParamsDto) &&
   sameBytes(body.pkcs10ReqBase64 ? withoutSecrets(Buffer.from(body.pkcs10ReqBase64)) : null, made.pkcs10) &&
   sameBytes(body.publicKeyBase64 ? Buffer.from(body.publicKeyBase64) : null, made.publicKey)
 

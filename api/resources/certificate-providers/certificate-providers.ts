@@ -116,6 +116,7 @@ export const checkCertificateProviderConnection = operation('POST /certificate-p
   summary: 'Try the connection of a certificate provider',
   on: CertificateProvider,
   needs: 'ADMIN',
+  living: true,
   returns: [200, CheckCertificateProviderConnectionDto],
   fails: [415, 422],
   never: [404],

@@ -7,6 +7,7 @@ import {
   Document,
   dto,
   enumOf,
+  filterOf,
   Int,
   Long,
   maybe,
@@ -15,7 +16,6 @@ import {
   nullable,
   pageDto,
   sameAs,
-  setOf,
   Text,
   Timestamp,
   Uuid,
@@ -86,7 +86,7 @@ export const UpdateCertificateProviderResponseDto = sameAs(
 /** Which certificate providers are looked for. */
 export const CertificateProviderSearchRequestDto = dto('CertificateProviderSearchRequestDto', {
   simpleSearchTerm: MaybeText(),
-  certificateProviderTypes: maybe(setOf(providerType)),
+  certificateProviderTypes: filterOf(providerType),
   archived: withDefault(z.boolean(), false),
 })
 

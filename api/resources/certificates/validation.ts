@@ -28,7 +28,7 @@ export const validateCertificate = operation('POST /certificates/validate', {
   refuses: ['INVALID_CERTIFICATE'],
   handle: async ({ em, body: { pemCertificate }, clock }) => {
     const { problem, chain } = await validateCertificatePem(em, pemCertificate, clock())
-    return { result: problem === null, caChain: chain.map(asFile), errorMessage: problem }
+    return { result: problem === null, caChain: chain.map(asFile), errorMessage: problem?.toWellFormed() ?? null }
   },
 })
 

@@ -2,14 +2,13 @@
 import { z } from 'zod'
 import {
   dto,
+  filterOf,
   listOf,
-  maybe,
   MaybeText,
   Metadata,
   nullable,
   pageDto,
   sameAs,
-  setOf,
   Text,
   UntrimmedText,
   Version,
@@ -69,6 +68,6 @@ export const UpdateConfigurationBatchResponseDto = dto('UpdateConfigurationBatch
 /** Which settings are looked for. */
 export const SearchConfigurationRequestDto = dto('SearchConfigurationRequestDto', {
   simpleSearchTerm: MaybeText(),
-  settingsKeys: maybe(setOf(Text())),
+  settingsKeys: filterOf(Text()),
   prefix: MaybeText(),
 })

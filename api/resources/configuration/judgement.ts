@@ -30,19 +30,17 @@ const failureOf = (error: unknown, { place = '' }: Pick<Wanted, 'place'>): Failu
   return new Failure(error.code, error.message, fields)
 }
 
-/** Looks at every item and refuses all together with the code of the first one at fault. */
-const forEach = <T extends Pick<Wanted, 'place'>, R>(items: readonly T[], look: (item: T) => R): R[] => {
-  const failures: Failure[] = []
-  const results = items.flatMap(item => {
-    try {
-      return [look(item)]
-    } catch (error) {
-      failures.push(failureOf(error, item))
-      return []
-    }
-  })
+/** The refusal of an item, and at which of the steps of its judgement it came. */
+interface Fault {
+  readonly failure: Failure
+  readonly step: number
+}
+
+/** Refuses all items at fault together, with the code of the one that is so at the earliest step. */
+const mustBeFaultless = (faults: readonly Fault[]): void => {
+  const failures = faults.toSorted((one, other) => one.step - other.step).map(({ failure }) => failure)
   const [first] = failures
-  if (!first) return results
+  if (!first) return
   const message = failures.map(one => one.message).join(' ')
   throw new Failure(
     first.code,
@@ -92,15 +90,24 @@ export const keptOf = ({ settingsKey, value }: Wanted, definition: SettingDefini
 const isRemoval = ({ value, definition: { type } }: Change): boolean =>
   value === null || (value?.trim() === '' && type === 'UUID')
 
-/** Judges each change in the order of contract 1.6: existence of all, then versions, then values. */
+/** Judges each change in the order of contract 1.6 (existence, version, value), and names all that are at fault. */
 export const judged = (wanted: readonly Wanted[], rows: ReadonlyMap<string, Setting>): Change[] => {
-  const changes = forEach(wanted, (one): Change => {
-    const row = rows.get(one.settingsKey)
-    return { ...one, row, definition: known(one.settingsKey, row), kept: undefined }
+  const faults: Fault[] = []
+  const changes = wanted.flatMap((one): Change[] => {
+    let step = 0
+    try {
+      const row = rows.get(one.settingsKey)
+      const change = { ...one, row, definition: known(one.settingsKey, row), kept: undefined }
+      step = 1
+      mustHaveVersion(one.settingsKey, one.version, row)
+      if (isRemoval(change)) mustNotBeOfTheSystem(one.settingsKey)
+      step = 2
+      return [{ ...change, kept: keptOf(one, change.definition) }]
+    } catch (error) {
+      faults.push({ failure: failureOf(error, one), step })
+      return []
+    }
   })
-  forEach(changes, one => {
-    mustHaveVersion(one.settingsKey, one.version, one.row)
-    if (isRemoval(one)) mustNotBeOfTheSystem(one.settingsKey)
-  })
-  return forEach(changes, one => ({ ...one, kept: keptOf(one, one.definition) }))
+  mustBeFaultless(faults)
+  return changes
 }

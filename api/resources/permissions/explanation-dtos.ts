@@ -3,8 +3,11 @@ import { z } from 'zod'
 import { dto, Long, nullable, Uuid } from '../../kernel/dto.ts'
 
 const scopes = z.enum(['REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE'])
-/** Beside permissions: being the principal itself, having made the resource, any grant on something in the realm. */
-const wayKinds = z.enum(['GLOBAL', ...scopes.options, 'ANYWHERE', 'WITHIN', 'CREATOR', 'SELF'])
+/**
+ * Beside permissions: being the principal itself, having made the resource, any grant on something in the realm, and that
+ * the principal in question does not hold ADMIN.
+ */
+const wayKinds = z.enum(['GLOBAL', ...scopes.options, 'ANYWHERE', 'WITHIN', 'CREATOR', 'SELF', 'ORDINARY'])
 const principalKinds = z.enum(['USER', 'API_CLIENT'])
 
 /** One way to hold a right; of its permissions one suffices. */

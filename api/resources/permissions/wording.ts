@@ -18,6 +18,7 @@ const resourceOf = (scope: Scope, { names }: Known): string => {
 /** A way to hold a right in words; a permission that is held stands for the list. */
 const inWords = (way: Way, known: Known, permission?: string): string => {
   if (way.on === 'SELF') return 'being that principal'
+  if (way.on === 'ORDINARY') return 'that the principal in question does not hold ADMIN'
   if (way.on === 'CREATOR') return 'having made it'
   if (way.on === 'WITHIN') return `any grant on something in ${resourceOf('REALM', known)}`
   const isAny = isScoped(way) && way.any.length === Object.keys(scopes[way.on]).length

@@ -16,7 +16,7 @@ import { deliverAll } from '../certificates/delivery.ts'
 import { issueAndWait, plan, type Planned } from '../certificates/issue.ts'
 import { keystoreOf, recordDownload } from '../certificates/keystore.ts'
 import { CreateRaCertBatchRequestDto, ZippedCertsBatchDto } from './dtos.ts'
-import { ofOtherPolicy, ofWish } from './refusals.ts'
+import { ofBatch, ofOtherPolicy } from './refusals.ts'
 import { policyFor, requestRaCertificate, systemRealm, type Requesting, type RaWish } from './requesting.ts'
 
 interface Requested {
@@ -32,6 +32,7 @@ const requestOne = async (
 ): Promise<Requested | { readonly error: ItemError }> => {
   const { user, policy } = wish
   try {
+    await requesting.caller.must('RENEW_RA_CERTIFICATE', { PRINCIPAL: user.id })
     if (initialStatus(policy) !== 'APPROVED')
       throw new Failure('INVALID_STATE', 'Under this policy somebody has to decide first: ask for each user alone.')
     return { user, planned: plan(await requestRaCertificate(requesting, wish)) }
@@ -95,8 +96,8 @@ const issueAll = async ({ em, temporal, settings, clock }: Requesting, made: rea
 export const createBatchRaCertificateForUsers = operation('POST /ra-certificates/users/batch', {
   summary: 'Make or renew the RA certificates of several users, as one zip of keystores',
   on: { users: from.bodyList(User, 'userIds'), policy: from.optional(from.body(Policy, 'policyId')) },
-  needs: { users: 'UPDATE_USER' },
-  alsoNeeds: ofOtherPolicy,
+  needs: { users: 'RENEW_RA_CERTIFICATES' },
+  alsoNeeds: [{ right: 'RENEW_RA_CERTIFICATE', on: 'each user', entity: User, at: 'users' }, ...ofOtherPolicy],
   body: CreateRaCertBatchRequestDto,
   example: {
     body: {
@@ -108,7 +109,7 @@ export const createBatchRaCertificateForUsers = operation('POST /ra-certificates
   cost: 'BATCH',
   returns: [200, ZippedCertsBatchDto],
   fails: [409, 415, 422, 502],
-  refuses: [...ofWish, 'CHAIN_INCOMPLETE'],
+  refuses: ofBatch,
   handle: async ({ users, policy: named, body: { validFor, keyGenParamsDto }, em, caller, seal, ...context }) => {
     const requesting = { em, caller, seal, ...context }
     const key = {

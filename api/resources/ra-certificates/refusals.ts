@@ -12,6 +12,13 @@ export const ofWish = [
   'MAIL_NOT_CONFIGURED',
 ] as const
 
+/** What a batch of them may be refused with: where no item is accepted, by the codes of its items (contract 1.7). */
+export const ofBatch = {
+  409: ['ENTITY_ARCHIVED', 'INVALID_STATE'],
+  422: [...ofWish, 'CHAIN_INCOMPLETE', 'ACCESS_DENIED'],
+  502: ['CERTIFICATE_PROVIDER_ERROR'],
+} as const
+
 /** The default policy is for everybody's own certificate; another one is for those who may request under it. */
 export const ofOtherPolicy = [
   {

@@ -1,6 +1,6 @@
 // The types of the SCEP signers of policies (contract 6.8).
 import { z } from 'zod'
-import { Base64, Base64Within, dto, nullable, Uuid, withDefault } from '../../kernel/dto.ts'
+import { Base64, Base64ToJudge, dto, nullable, Uuid, withDefault } from '../../kernel/dto.ts'
 import { signature } from '../sign/dtos.ts'
 
 /** Base64 of 128 KiB, with some room for line ends: a gateway takes no larger message. */
@@ -11,7 +11,7 @@ const longestAttributes = 16_384
 
 export const ScepDecryptDataRequestDto = dto('ScepDecryptDataRequestDto', {
   policyId: Uuid,
-  dataBase64: Base64Within(longestEnvelope),
+  dataBase64: Base64ToJudge(longestEnvelope),
 })
 
 export const ScepDecryptDataResponseDto = dto('ScepDecryptDataResponseDto', {
@@ -21,7 +21,7 @@ export const ScepDecryptDataResponseDto = dto('ScepDecryptDataResponseDto', {
 
 export const ScepSignRequestDto = dto('ScepSignRequestDto', {
   policyId: Uuid,
-  dataBase64: Base64Within(longestAttributes),
+  dataBase64: Base64ToJudge(longestAttributes),
   digestAlgorithm: withDefault(z.enum(['SHA-1', 'SHA-256', 'SHA-384', 'SHA-512']), 'SHA-256'),
 })
 

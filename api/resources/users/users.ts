@@ -142,7 +142,7 @@ export const sendUpdatePasswordEmailBatch = operation('POST /users/email-update-
   description:
     'All are tried; those to whom none went are told, each with the reason. The same list joins the run that sends it.',
   on: { users: from.bodyList(User, 'userIds') },
-  needs: 'UPDATE_USER',
+  needs: { users: 'UPDATE_USER' },
   body: UserListDto,
   example: { body: { userIds: [exampleIds.User] } },
   cost: 'BATCH',
