@@ -1,5 +1,5 @@
-// Group commit: what is asked for while groups are under way is done together by the next one. Nobody waits for others to
-// come: where there is room a group begins at once, of one if only one is there.
+// Group commit: what is asked for while groups are under way is done together by the next one. Who is alone begins at once; who
+// is in company waits a moment for the others, who would else fill the next group while this one is of one alone.
 import { setTimeout as after } from 'node:timers/promises'
 
 /** What somebody asked for, and the way to answer him before his whole group is through. */
@@ -14,6 +14,8 @@ export interface GroupOptions<T, R> {
   readonly atOnce: number
   /** A group is of at most so many. */
   readonly size: number
+  /** So long the first in line waits for others while there is company. */
+  readonly gatherMs: number
   /** One that takes longer does not keep the next one from beginning. */
   readonly patienceMs: number
   /** Does it for all of a group and answers each; who is left without an answer is told an error. */
@@ -37,6 +39,12 @@ export class Groups<T, R> {
   /** By who asks; the first of them is the next. */
   readonly #lines = new Map<string, Waiting<T, R>[]>()
   #underWay = 0
+  #waiting = 0
+  /** When those in line have gathered. */
+  #gatheredAt = 0
+  /** Until when those of the last group of several are likely to come back. */
+  #companyUntil = 0
+  #isToBeLookedAtAgain = false
 
   constructor(options: GroupOptions<T, R>) {
     this.#options = options
@@ -48,7 +56,9 @@ export class Groups<T, R> {
     // Whoever has gone away hears nothing.
     promise.catch(() => {})
     const one: Waiting<T, R> = { item, answer: resolve, refuse: reject }
+    if (this.#waiting === 0) this.#gatheredAt = performance.now() + (this.#isInCompany() ? this.#options.gatherMs : 0)
     this.#lines.set(who, [...(this.#lines.get(who) ?? []), one])
+    this.#waiting += 1
     this.#beginWhatMay()
     return { result: promise, leave: () => this.#leave(who, one) }
   }
@@ -58,11 +68,33 @@ export class Groups<T, R> {
     const others = line.filter(other => other !== one)
     if (others.length > 0) this.#lines.set(who, others)
     else this.#lines.delete(who)
+    this.#waiting -= line.length - others.length
     return others.length < line.length
   }
 
+  #isInCompany(): boolean {
+    return this.#underWay > 0 || performance.now() < this.#companyUntil
+  }
+
   #beginWhatMay(): void {
-    while (this.#underWay < this.#options.atOnce && this.#lines.size > 0) void this.#begin(this.#nextGroup())
+    while (this.#underWay < this.#options.atOnce && this.#waiting > 0) {
+      if (!this.#haveGathered()) return
+      void this.#begin(this.#nextGroup())
+    }
+  }
+
+  /** Whether a group may begin; else it is looked at again in time. */
+  #haveGathered(): boolean {
+    const leftMs = this.#gatheredAt - performance.now()
+    if (leftMs <= 0 || this.#waiting >= this.#options.size) return true
+    if (!this.#isToBeLookedAtAgain) setTimeout(() => this.#lookAgain(), leftMs)
+    this.#isToBeLookedAtAgain = true
+    return false
+  }
+
+  #lookAgain(): void {
+    this.#isToBeLookedAtAgain = false
+    this.#beginWhatMay()
   }
 
   /** One of each in turn. */
@@ -76,16 +108,20 @@ export class Groups<T, R> {
       if (others.length > 0) this.#lines.set(who, others)
       if (first) group.push(first)
     }
+    this.#waiting -= group.length
     return group
   }
 
   async #begin(group: readonly Waiting<T, R>[]): Promise<void> {
     this.#underWay += 1
+    const began = performance.now()
     const done = new AbortController()
     const patience = after(this.#options.patienceMs, undefined, { signal: done.signal, ref: false }).catch(() => {})
     const work = this.#work(group).finally(() => done.abort())
     await Promise.race([work, patience])
     this.#underWay -= 1
+    const now = performance.now()
+    if (group.length > 1) this.#companyUntil = now + (now - began)
     this.#beginWhatMay()
   }
 

@@ -1,12 +1,12 @@
 // Group commit as the kernel does it, with work that ends when the test says so.
 import { setTimeout as after } from 'node:timers/promises'
-import { expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { Groups, type Asked } from '../../api/kernel/groups.ts'
 
 type Group = readonly Asked<string, string>[]
 
 /** Groups whose work waits; `began` tells what came under way, `end` ends the oldest of it. */
-const scene = ({ atOnce = 1, size = 100, patienceMs = 3_600_000 } = {}) => {
+const scene = ({ atOnce = 1, size = 100, gatherMs = 0, patienceMs = 3_600_000 } = {}) => {
   const began: string[][] = []
   const underWay: { group: Group; over: PromiseWithResolvers<void> }[] = []
   const work = (group: Group): Promise<void> => {
@@ -15,7 +15,7 @@ const scene = ({ atOnce = 1, size = 100, patienceMs = 3_600_000 } = {}) => {
     underWay.push({ group, over })
     return over.promise
   }
-  const groups = new Groups({ atOnce, size, patienceMs, work })
+  const groups = new Groups({ atOnce, size, gatherMs, patienceMs, work })
   const end = async (fault?: Error, answered: (group: Group) => Group = group => group) => {
     const { group, over } = underWay.shift() ?? {}
     for (const one of answered(group ?? [])) one.answer(`${one.item}!`)
@@ -103,4 +103,84 @@ test('who leaves the line is not begun; who has begun cannot leave', async () =>
   expect(began).toEqual([['first'], ['third']])
   expect(third.leave()).toBe(false)
   await end()
+})
+
+describe('by a clock that the test turns', () => {
+  beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] }))
+  afterEach(() => void jest.useRealTimers())
+  const settled = () => new Promise(resolve => setImmediate(resolve))
+  const timed = (options: Parameters<typeof scene>[0]) => {
+    const { groups, began, end } = scene({ atOnce: 2, gatherMs: 20, ...options })
+    const ask = (...items: string[]) => items.map(item => groups.ask('one', item))
+    /** The fake clock does not go on by itself. */
+    const finish = async (): Promise<void> => {
+      void end()
+      await settled()
+    }
+    return { began, ask, finish }
+  }
+
+  test('who is alone begins at once, again and again', async () => {
+    const { began, ask, finish } = timed({})
+    for (const item of ['a', 'b', 'c']) {
+      ask(item)
+      expect(began.at(-1)).toEqual([item])
+      await finish()
+    }
+  })
+
+  test('who comes while others are under way waits for more of them, and not longer', () => {
+    const { began, ask } = timed({})
+    ask('alone', 'b')
+    jest.advanceTimersByTime(19)
+    ask('c')
+    expect(began).toEqual([['alone']])
+    jest.advanceTimersByTime(1)
+    expect(began).toEqual([['alone'], ['b', 'c']])
+  })
+
+  test('a group that is full waits for nobody', () => {
+    const { began, ask } = timed({ size: 3 })
+    ask('alone', 'b', 'c', 'd')
+    expect(began).toEqual([['alone'], ['b', 'c', 'd']])
+  })
+
+  test('who waited for room long enough begins as soon as there is some', async () => {
+    const { began, ask, finish } = timed({ atOnce: 1 })
+    ask('alone', 'b', 'c')
+    jest.advanceTimersByTime(100)
+    await finish()
+    expect(began).toEqual([['alone'], ['b', 'c']])
+  })
+
+  test('those of a group of several are waited for when it has ended, as long as it took, and not later', async () => {
+    const { began, ask, finish } = timed({ atOnce: 1 })
+    ask('alone', 'b', 'c')
+    jest.advanceTimersByTime(100)
+    await finish()
+    jest.advanceTimersByTime(50)
+    await finish()
+    jest.advanceTimersByTime(40)
+    ask('b again')
+    jest.advanceTimersByTime(19)
+    ask('c again')
+    expect(began).toHaveLength(2)
+    jest.advanceTimersByTime(1)
+    expect(began.at(-1)).toEqual(['b again', 'c again'])
+    jest.advanceTimersByTime(10)
+    await finish()
+    jest.advanceTimersByTime(11)
+    ask('later')
+    expect(began.at(-1)).toEqual(['later'])
+  })
+
+  test('who leaves while the others gather is not begun, nor holds them up', () => {
+    const { began, ask } = timed({ size: 3 })
+    const [, second] = ask('alone', 'b', 'c')
+    expect(second?.leave()).toBe(true)
+    ask('d')
+    expect(began).toEqual([['alone']])
+    jest.advanceTimersByTime(20)
+    expect(began).toEqual([['alone'], ['c', 'd']])
+  })
 })
