@@ -39,6 +39,8 @@ const retentionSeconds = 72 * 3600
 const types = { Keyword: 2, KeywordList: 7 } as const // IndexedValueType of Temporal's interface
 const alreadyExists = 6 // gRPC status
 
+// Its history service looks for new tasks at most 20 times a second and shard unless it may look more often, and this server
+// has one shard: no more than ten runs after one another, however little they cost.
 const dynamicConfiguration = [
   'system.enableActivityEagerExecution=true',
   'matching.numTaskqueueReadPartitions=1',
@@ -47,6 +49,9 @@ const dynamicConfiguration = [
   'frontend.namespaceRPS=20000',
   'history.rps=20000',
   'matching.rps=20000',
+  'history.transferProcessorMaxPollRPS=1000',
+  'history.timerProcessorMaxPollRPS=1000',
+  'history.visibilityProcessorMaxPollRPS=1000',
 ]
 
 const uiArguments = (ui: TemporalSettings['ui']): string[] =>
