@@ -14,7 +14,7 @@ export interface GroupOptions<T, R> {
   readonly atOnce: number
   /** A group is of at most so many. */
   readonly size: number
-  /** So long the first in line waits for others while there is company. */
+  /** At most so long the first in line waits for others while there is company. */
   readonly gatherMs: number
   /** One that takes longer does not keep the next one from beginning. */
   readonly patienceMs: number
@@ -33,6 +33,9 @@ interface Waiting<T, R> extends Asked<T, R> {
   readonly refuse: (reason: unknown) => void
 }
 
+/** Who is in company waits for this part of what the last group took. */
+const gatheringShare = 4
+
 /** A line of those who wait for the same kind of work. */
 export class Groups<T, R> {
   readonly #options: GroupOptions<T, R>
@@ -40,6 +43,8 @@ export class Groups<T, R> {
   readonly #lines = new Map<string, Waiting<T, R>[]>()
   #underWay = 0
   #waiting = 0
+  /** How long the last group took. */
+  #tookMs = Infinity
   /** When those in line have gathered. */
   #gatheredAt = 0
   /** Until when those of the last group of several are likely to come back. */
@@ -56,7 +61,7 @@ export class Groups<T, R> {
     // Whoever has gone away hears nothing.
     promise.catch(() => {})
     const one: Waiting<T, R> = { item, answer: resolve, refuse: reject }
-    if (this.#waiting === 0) this.#gatheredAt = performance.now() + (this.#isInCompany() ? this.#options.gatherMs : 0)
+    if (this.#waiting === 0) this.#gatheredAt = performance.now() + this.#gatherMs()
     this.#lines.set(who, [...(this.#lines.get(who) ?? []), one])
     this.#waiting += 1
     this.#beginWhatMay()
@@ -72,8 +77,10 @@ export class Groups<T, R> {
     return others.length < line.length
   }
 
-  #isInCompany(): boolean {
-    return this.#underWay > 0 || performance.now() < this.#companyUntil
+  /** What others save who come with him is worth a share of what a group takes; alone nobody waits. */
+  #gatherMs(): number {
+    const isInCompany = this.#underWay > 0 || performance.now() < this.#companyUntil
+    return isInCompany ? Math.min(this.#options.gatherMs, this.#tookMs / gatheringShare) : 0
   }
 
   #beginWhatMay(): void {
@@ -121,7 +128,8 @@ export class Groups<T, R> {
     await Promise.race([work, patience])
     this.#underWay -= 1
     const now = performance.now()
-    if (group.length > 1) this.#companyUntil = now + (now - began)
+    this.#tookMs = now - began
+    if (group.length > 1) this.#companyUntil = now + this.#tookMs
     this.#beginWhatMay()
   }
 

@@ -158,9 +158,9 @@ describe('by a clock that the test turns', () => {
     ask('alone', 'b', 'c')
     jest.advanceTimersByTime(100)
     await finish()
-    jest.advanceTimersByTime(50)
+    jest.advanceTimersByTime(80)
     await finish()
-    jest.advanceTimersByTime(40)
+    jest.advanceTimersByTime(70)
     ask('b again')
     jest.advanceTimersByTime(19)
     ask('c again')
@@ -172,6 +172,19 @@ describe('by a clock that the test turns', () => {
     jest.advanceTimersByTime(11)
     ask('later')
     expect(began.at(-1)).toEqual(['later'])
+  })
+
+  test('where groups are quick, a quarter of what the last one took is waited for', async () => {
+    const { began, ask, finish } = timed({})
+    ask('alone')
+    jest.advanceTimersByTime(40)
+    await finish()
+    ask('alone again', 'b')
+    jest.advanceTimersByTime(9)
+    ask('c')
+    expect(began).toEqual([['alone'], ['alone again']])
+    jest.advanceTimersByTime(1)
+    expect(began.at(-1)).toEqual(['b', 'c'])
   })
 
   test('who leaves while the others gather is not begun, nor holds them up', () => {

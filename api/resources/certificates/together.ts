@@ -21,7 +21,7 @@ type Verdict = ItemOutcome | 'OVERTAKEN'
 type Group = readonly Asked<Wanted, Verdict>[]
 
 /** Those whose run has just ended come back together, and a run costs the same for one as for all of them. */
-const gatherMs = 20
+const gatherMs = 50
 
 /** A run that takes longer holds neither the next one nor those of its own requests that are issued already. */
 const patienceMs = 1000
