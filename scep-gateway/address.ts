@@ -54,11 +54,13 @@ export const queryParameter = (rawQuery: string, name: string): string | undefin
  * at the end is a plus sign as well, unless padding stands before it; at the start none is, for no message begins so.
  */
 export const messageBytes = (text: string): Buffer | null => {
-  const oneLine = text
-    .replaceAll(/[\r\n\t]/g, '')
-    .trimStart()
-    .replace(/(?<==) +$/, '')
-  const base64 = oneLine.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '')
+  const oneLine = text.replaceAll(/[\r\n\t]/g, '').trimStart()
+  const bare = oneLine.trimEnd()
+  const base64 = (bare.endsWith('=') ? bare : oneLine)
+    .replaceAll(' ', '+')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replaceAll('=', '')
   const bytes = Buffer.from(base64, 'base64')
   // Node stops silently at what is no Base64.
   return bytes.length > 0 && bytes.length === Math.floor((base64.length * 3) / 4) ? bytes : null

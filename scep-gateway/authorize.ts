@@ -46,7 +46,7 @@ const byPassword = async (
   const password = challenge.slice(colon + 1)
   if (!uuid.test(endEntityId) || password === '' || password.length > 255) throw notAuthorised(malformed)
   const told = await service.authenticate({ endEntityId, policyId: policy.id, password, transaction })
-  if (told?.authenticated) return { endEntityId, spentDate: told.challengeSpentDate }
+  if (told?.authenticated) return { endEntityId, spentDate: told.challengeSpentDate ?? null }
   throw notAuthorised(told ? 'not the password of the end entity' : malformed)
 }
 

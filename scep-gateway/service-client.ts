@@ -172,7 +172,7 @@ export const answers = {
   }),
   decrypted: z.object({ decryptedDataBase64: Octets }),
   signature: z.object({ signatureBase64: Octets, signerCertificatePem: z.string() }),
-  authentication: z.object({ authenticated: z.boolean(), challengeSpentDate: Instant.nullable() }),
+  authentication: z.object({ authenticated: z.boolean(), challengeSpentDate: Instant.nullish() }),
   endEntity: z.object({ id: z.string() }),
   certificate: z.object({
     id: z.string(),

@@ -240,7 +240,11 @@ describe('the lists of a CA', () => {
       what: 'it is listed',
       holds: ({ entries }) => entries.has(leaf.serialNumber),
     })
-    await service.em().nativeUpdate(Certificate, { id: leaf.id }, { validNotAfter: new Date() })
+    // Certificates and lists have whole seconds; both of the lists that follow are made after its end.
+    const [last] = await service.em().find(Crl, { caId, delta: false }, { orderBy: { number: 'desc' }, limit: 1 })
+    const validNotAfter = new Date((last?.thisUpdate.getTime() ?? 0) + 1000)
+    await service.em().nativeUpdate(Certificate, { id: leaf.id }, { validNotAfter })
+    await until('its last second is over', async () => Date.now() >= validNotAfter.getTime() + 1000)
     const again = async () => {
       await service.em().nativeUpdate(Certificate, { id: leaf.id }, { crlPending: true })
       await build()

@@ -31,9 +31,8 @@ export const authorizeWithEEidAndPassword = operation('POST /end-entity-password
     if (challengeSpentDate) return { ...authenticated, challengeSpentDate }
     const verifier = await findVerifier(em, attempt)
     const fits = await hashInLine(() => fitsVerifier(secret, verifier))
-    if (await acceptPassword(em, attempt, { pair, verifier: fits ? verifier : undefined }))
-      return { ...authenticated, challengeSpentDate: null }
+    if (await acceptPassword(em, attempt, { pair, verifier: fits ? verifier : undefined })) return authenticated
     await refuseSlowly(em, settings, { attempt, pair })
-    return { authenticated: false, endEntityId: null, policyId: null, challengeSpentDate: null }
+    return { authenticated: false, endEntityId: null, policyId: null }
   },
 })

@@ -70,5 +70,6 @@ export const EndEntityAuthenticationResponseDto = dto('EndEntityAuthenticationRe
   authenticated: z.boolean(),
   endEntityId: nullable(Uuid),
   policyId: nullable(Uuid),
-  challengeSpentDate: nullable(Timestamp),
+  /** Told of a one-time challenge alone: all other answers are as those without challenges. */
+  challengeSpentDate: Timestamp.optional(),
 })
