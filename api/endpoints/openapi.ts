@@ -48,20 +48,24 @@ const reachable = (all: Readonly<Record<string, Json>>, from: readonly string[])
   return found
 }
 
-/** In answers every member is always there (contract 6), whatever a request may leave out. */
-const always = (schema: Json): Json =>
-  schema['properties'] ? { ...schema, required: Object.keys(schema['properties']) } : schema
+/** In answers every member is there (contract 6) but for those that are written only at times, whatever a request may leave out. */
+const answered = (schema: Json, written: Json | undefined): Json =>
+  schema['properties'] ? { ...schema, required: written?.['required'] ?? Object.keys(schema['properties']) } : schema
+
+const registeredAs = (io: 'input' | 'output'): Record<string, Json> => {
+  const uri = (id: string) => prefix + id
+  return z.toJSONSchema(z.globalRegistry, { ...options, io, uri }).schemas
+}
 
 const componentsOf = (paths: Record<string, Json>, operations: Operations): Json => {
   const items = Object.values(paths).flatMap(path => Object.values(path) as Json[])
-  const uri = (id: string) => prefix + id
-  const registered = z.toJSONSchema(z.globalRegistry, { ...options, uri }) as { schemas: Record<string, Json> }
-  const schemas = { ...registered.schemas, ...failureSchemas(operations) }
+  const schemas = { ...registeredAs('input'), ...failureSchemas(operations) }
+  const written = registeredAs('output')
   const asked = reachable(schemas, referencesIn(items.map(item => item['requestBody'])))
   const used = reachable(schemas, referencesIn(paths))
   const named = [...used].sort().map(name => {
     const { $schema: _, $id: __, ...schema } = schemas[name] ?? {}
-    return [name, asked.has(name) || name === 'ApiExceptionResponse' ? schema : always(schema)]
+    return [name, asked.has(name) || name === 'ApiExceptionResponse' ? schema : answered(schema, written[name])]
   })
   return Object.fromEntries(named) as Json
 }

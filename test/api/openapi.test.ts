@@ -70,6 +70,22 @@ describe('the document', () => {
       expect(source).not.toMatch(/\\p\{|\(\?</)
     }
   })
+  test('has every member in what is only answered, but for the one that is told at times', () => {
+    const namedIn = (json: unknown) =>
+      [...JSON.stringify(json ?? null).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name = '']) => name)
+    const read = new Set(all.flatMap(([, { requestBody }]) => namedIn(requestBody)))
+    for (const name of read) for (const further of namedIn(components.schemas[name])) read.add(further)
+    const absent = Object.entries(components.schemas).flatMap(([name, { properties = {}, required = [] }]) =>
+      Object.keys(properties as Json)
+        .filter(member => !read.has(name) && !(required as string[]).includes(member))
+        .map(member => `${name}.${member}`),
+    )
+    expect(absent.sort()).toEqual([
+      'ApiExceptionResponse.errorMessage',
+      'ApiExceptionResponse.fieldErrors',
+      'EndEntityAuthenticationResponseDto.challengeSpentDate',
+    ])
+  })
   test('has components that can judge', () => {
     const $defs = JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')).components.schemas
     for (const name of Object.keys(components.schemas)) {

@@ -71,7 +71,9 @@ const findTarget = async (
   if (!need?.entity) return undefined
   const { entity, row: asked, right, optional } = need
   if (id === null && asked && !optional && !isPlaceless(right))
-    throw new Failure('INVALID_REQUEST', undefined, [{ field: 'id', message: `is required: it names ${need.on}` }])
+    throw new Failure('INVALID_REQUEST', `id is required: it names ${need.on}.`, [
+      { field: 'id', message: `is required: it names ${need.on}` },
+    ])
   const source = { entity, part: 'query', member: 'id', missing: missingCodeOf(entity) } as const
   const { row } = (await loadAll(em, { row: source }, { params: {}, query: { id }, body: null })).rows
   return row && { need, entity, row: row as Row }

@@ -74,7 +74,9 @@ const answerOf = (explained: Explained) => {
 const operationIn = (operations: Operations, operationId: string): Operation => {
   const asked = Object.hasOwn(operations, operationId) ? operations[operationId] : undefined
   if (asked) return asked
-  throw new Failure('INVALID_REQUEST', undefined, [{ field: 'operationId', message: 'is not an operation' }])
+  throw new Failure('INVALID_REQUEST', 'operationId is not an operation.', [
+    { field: 'operationId', message: 'is not an operation' },
+  ])
 }
 
 interface Question {
