@@ -7,6 +7,9 @@ import { registerSearchAttributes } from './search-attributes.ts'
 
 const everyMs = 60_000
 
+/** So long a look may take: a worker that is asked to end waits for it. */
+const patienceMs = 10_000
+
 /** Where the schedules are kept, and who hears of it. */
 export interface Keeping {
   readonly client: Client
@@ -21,7 +24,7 @@ const looking = ({ client, taskQueue, warn }: Keeping) => {
   let failing = false
   return async (): Promise<void> => {
     try {
-      const restored = await restoreSchedules(client, taskQueue)
+      const restored = await client.withDeadline(Date.now() + patienceMs, () => restoreSchedules(client, taskQueue))
       if (restored.length > 0) warn(`Temporal had no schedule ${restored.join(', ')} any more: made again`)
       failing = false
     } catch (error) {
