@@ -9,6 +9,7 @@ import { codecEndpoint } from './endpoints/codec.ts'
 import type { Dependencies } from './kernel/dependencies.ts'
 import { documentation } from './endpoints/documentation.ts'
 import { health } from './endpoints/health.ts'
+import { closing } from './kernel/middleware/closing.ts'
 import { errors } from './kernel/middleware/errors.ts'
 import { limitsOf } from './kernel/middleware/handler.ts'
 import { lingering } from './kernel/middleware/lingering.ts'
@@ -35,6 +36,7 @@ export const createApp = (deps: Dependencies, all: Operations = operations): Koa
   const limiting = limitsOf(deps)
   const trusted = deps.limits?.trustedProxies ?? 0
   const app = new Koa<State>({ proxy: trusted > 0, maxIpsCount: trusted })
+  app.use(closing(deps.isStopping ?? (() => false)))
   app.use(requestLog(deps.log))
   app.use((deps.metrics ?? makeMetrics()).middleware)
   app.use(lingering())

@@ -1,6 +1,7 @@
 // The API process: wiring, and a life that ends cleanly.
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { setTimeout as after } from 'node:timers/promises'
 import { z } from 'zod'
 import { hasImplicitRejection } from '../pki/cms/key-transport.ts'
 import { addKnownKeys } from '../pki/keys/known-keys.ts'
@@ -20,6 +21,11 @@ import { createLog } from './log.ts'
 import { serverOf } from './server.ts'
 import { connectTemporal } from './kernel/temporal.ts'
 
+/** So long callers who use their connections again and again are told to leave, before idle ones are closed on them. */
+const leavingMs = 500
+
+/** So long after it is asked to end, who still waits for a run is told that it goes on; who hears nothing by then is cut off. */
+const patienceMs = 10_000
 const drainMs = 15_000
 
 const parsed = ApiConfig.safeParse(process.env)
@@ -53,6 +59,8 @@ const listener = listenToChanges({
   warn: (text, err) => log.warn({ err }, text),
 })
 
+let stopping = false
+
 const deps: Dependencies = {
   orm,
   temporal: connectTemporal({
@@ -78,6 +86,7 @@ const deps: Dependencies = {
   metrics,
   baseUrl: config.BASE_URL,
   limits: limitsIn(config),
+  isStopping: () => stopping,
 }
 
 const server = serverOf(createApp(deps)).listen(config.API_PORT, config.API_HOST)
@@ -87,18 +96,20 @@ log.info({ address: server.address() }, 'the API listens')
 const measuring = config.API_METRICS_ADDRESS && metricsServer(metrics).listen(config.API_METRICS_ADDRESS)
 if (measuring) await once(measuring, 'listening')
 
-let stopping = false
-/** Takes no new requests, lets running ones end, then leaves. */
+/** Has callers leave, takes no new requests, lets running ones end or tells who waits that his run goes on, then leaves. */
 const stop = async (): Promise<void> => {
   if (stopping) return
   stopping = true
   log.info('the API stops')
+  await after(leavingMs)
+  const hurry = setTimeout(() => deps.temporal.endWaits(), patienceMs)
   const impatient = setTimeout(() => server.closeAllConnections(), drainMs)
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
   if (measuring) measuring.close().closeAllConnections()
   await closed
+  clearTimeout(hurry)
   clearTimeout(impatient)
   await listener.stop()
   await deps.temporal.close()

@@ -26,8 +26,7 @@ import { WorkerConfig } from './config.ts'
 import { createDataConverter } from './payload-codec.ts'
 import { createRuns } from './runs.ts'
 import { eventLoopBuckets, watchEventLoop } from './event-loop.ts'
-import { installSchedules } from './schedules.ts'
-import { registerSearchAttributes } from './search-attributes.ts'
+import { keepSchedules } from './kept-schedules.ts'
 import { temporalTls } from './temporal-tls.ts'
 import { bundleWorkflows, createWorker } from './worker.ts'
 
@@ -135,8 +134,11 @@ const start = async () => {
   }
   if (await firstStart(services, firstAdmins(config)))
     log.info('first start: system realm, built-in CA and policies are made')
-  await registerSearchAttributes(client, config.TEMPORAL_NAMESPACE)
-  await installSchedules(client, config.TEMPORAL_TASK_QUEUE)
+  const schedules = await keepSchedules({
+    client,
+    taskQueue: config.TEMPORAL_TASK_QUEUE,
+    warn: (text, err) => log.warn({ err }, text),
+  })
   const worker = await createWorker({
     connection,
     namespace: config.TEMPORAL_NAMESPACE,
@@ -145,10 +147,10 @@ const start = async () => {
     activities: createActivities(services),
     bundle: await bundleWorkflows(),
   })
-  return { worker, connection, orm, listener, mailStarts }
+  return { worker, connection, orm, listener, mailStarts, schedules }
 }
 
-const { worker, connection, orm, listener, mailStarts } = await start()
+const { worker, connection, orm, listener, mailStarts, schedules } = await start()
 const running = worker.run()
 /** Asked twice, as by impatient people, it still ends in order: a worker that drains must not be told again. */
 const stop = (): void => {
@@ -160,6 +162,7 @@ const stopWatching = watchEventLoop()
 log.info('the worker is ready')
 await running
 stopWatching()
+await schedules.stop()
 await mailStarts.end()
 await listener.stop()
 await connection.close()

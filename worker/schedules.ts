@@ -9,6 +9,7 @@ import {
   renewOcspSignersRun,
 } from '../workflows/schedule-starts.ts'
 import { startOptions, type Start } from '../workflows/starts.ts'
+import { registerSearchAttributes } from './search-attributes.ts'
 
 /** A run that begins again and again. */
 export interface Recurring {
@@ -48,16 +49,35 @@ const change =
   (previous: object) =>
     ({ ...previous, spec, action, policies }) as never
 
-const install = async (client: Client, schedule: ScheduleOptions): Promise<void> => {
+/** Makes a schedule and answers whether it is new. */
+const make = async (client: Client, schedule: ScheduleOptions): Promise<boolean> => {
   try {
     await client.schedule.create(schedule)
+    return true
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error
-    await client.schedule.getHandle(schedule.scheduleId).update(change(schedule))
+    return false
   }
+}
+
+const install = async (client: Client, schedule: ScheduleOptions): Promise<void> => {
+  if (await make(client, schedule)) return
+  await client.schedule.getHandle(schedule.scheduleId).update(change(schedule))
 }
 
 /** Brings the schedules to what this version wants; every worker may do so at once. */
 export const installSchedules = async (client: Client, taskQueue: string): Promise<void> => {
   for (const one of recurring) await install(client, scheduleOf(one, taskQueue))
+}
+
+/** Makes the schedules that Temporal does not list, and answers which it did not have; those that are there stay as they are. */
+export const restoreSchedules = async (client: Client, taskQueue: string): Promise<readonly string[]> => {
+  const listed = new Set<string>()
+  for await (const { scheduleId } of client.schedule.list()) listed.add(scheduleId)
+  const missing = recurring.filter(({ run }) => !listed.has(run.id))
+  if (missing.length === 0) return []
+  await registerSearchAttributes(client, client.options.namespace)
+  const restored: string[] = []
+  for (const one of missing) if (await make(client, scheduleOf(one, taskQueue))) restored.push(one.run.id)
+  return restored
 }

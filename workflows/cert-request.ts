@@ -27,6 +27,7 @@ import {
   type Verdict,
 } from './messages.ts'
 import { mustBeRun } from './own-run.ts'
+import { describe, standingAt, type Standing, type Step } from './standing.ts'
 
 /** The request and the facts that its decision depends on, as they were when the run began. */
 export interface WaitingRequest {
@@ -62,9 +63,6 @@ const next = (rule: () => CertRequestStatus): CertRequestStatus => {
 const judge = (state: RequestState, action: CertRequestAction, principal: Principal): CertRequestStatus =>
   next(() => decided(state, action, principal.id ?? ''))
 
-const describe = ({ status, approverIds }: RequestState): string =>
-  isWaiting(status) ? `Waits: ${status}, ${approverIds.length} approval(s) so far` : `Decided: ${status}`
-
 const tellOrder = async (orderId: string, certRequestId: string): Promise<void> => {
   try {
     await getExternalWorkflowHandle(orderId).signal(requestsChanged, [certRequestId])
@@ -94,36 +92,14 @@ const recordedProof = async ({ certRequestId, tokenHash }: AddressProof): Promis
   return outcome
 }
 
-/** The state that a run has reached, and how a message leads on from it. */
-interface Standing {
-  readonly now: () => RequestState
-  /** Takes the state that a message leads to, so that the next one is judged by it, and leaves it when it is not recorded. */
-  readonly enter: (after: RequestState, write: () => Promise<Decided>) => Promise<Decided>
-}
-
-const standingAt = (begin: RequestState): Standing => {
-  let state = begin
-  const enter = async (after: RequestState, write: () => Promise<Decided>): Promise<Decided> => {
-    const before = state
-    state = after
-    try {
-      const outcome = await write()
-      setCurrentDetails(describe(state))
-      return outcome
-    } catch (error) {
-      state = before
-      throw error
-    }
-  }
-  return { now: () => state, enter }
-}
-
 const hearDecisions = (certRequestId: string, { now, enter }: Standing): void => {
   const decide = (action: CertRequestAction) => async (told: Verdict) => {
-    const { approverIds } = now()
-    const after = { status: judge(now(), action, told), approverIds: [...approverIds] }
-    if (action === 'APPROVE') after.approverIds.push(told.id ?? '')
-    return enter({ ...now(), ...after }, () => recorded(certRequestId, action, told))
+    const step: Step = state => ({
+      ...state,
+      status: judge(state, action, told),
+      approverIds: [...state.approverIds, ...(action === 'APPROVE' ? [told.id ?? ''] : [])],
+    })
+    return enter(step, () => recorded(certRequestId, action, told))
   }
   const judged = (action: CertRequestAction) => ({
     validator: (told: Verdict) => {
@@ -136,12 +112,21 @@ const hearDecisions = (certRequestId: string, { now, enter }: Standing): void =>
 }
 
 const hearProofs = (certRequestId: string, { now, enter }: Standing): void => {
-  const proven = (): RequestState => ({ ...now(), status: next(() => verified(now())) })
+  const proven: Step = state => ({ ...state, status: next(() => verified(state)) })
   const validator = (proof: AddressProof): void => {
     mustName(proof, certRequestId)
-    proven()
+    proven(now())
   }
-  setHandler(verifyEmail, async proof => enter(proven(), () => recordedProof(proof)), { validator })
+  // A step of its own each time: two of them are two messages.
+  setHandler(
+    verifyEmail,
+    async proof =>
+      enter(
+        state => proven(state),
+        () => recordedProof(proof),
+      ),
+    { validator },
+  )
 }
 
 /** Waits until the request is decided; each message is recorded before its caller hears the verdict. */

@@ -1,7 +1,7 @@
 // The schedule that reminds of certificates which expire (contract 8).
-import { ActivityFailure, log, setCurrentDetails } from '@temporalio/workflow'
+import { ActivityFailure, continueAsNew, log, patched, setCurrentDetails, workflowInfo } from '@temporalio/workflow'
 import { records } from './activities.ts'
-import { fewAtOnce } from './chunks.ts'
+import { chunksOf, fewAtOnce } from './chunks.ts'
 import { tellState } from './run-state.ts'
 
 /** So many mails to each address at most in one run; the next run goes on. */
@@ -9,6 +9,20 @@ const maxChunks = 20
 
 /** So many realms that failed are named to operators. */
 const mostNamed = 20
+
+/** A longer history goes on as a new run, behind the realms that are done; unless the order says otherwise. */
+const usualHistory = 2000
+
+/** What the runs before have done: `after` is the last realm of it. */
+export interface RemindersSoFar {
+  readonly after?: string
+  readonly realms?: number
+  readonly reminded?: number
+  readonly failed?: number
+  /** Some of the realms that failed. */
+  readonly named?: readonly string[]
+  readonly longestHistory?: number
+}
 
 const remind = async (realmId: string): Promise<number> => {
   let reminded = 0
@@ -20,17 +34,26 @@ const remind = async (realmId: string): Promise<number> => {
   return reminded
 }
 
+/** The realms behind one of them, in parts; one part where runs of versions before began with all at once. */
+const partsBehind = (all: readonly string[], after = ''): readonly (readonly string[])[] => {
+  const left = all.filter(id => id > after)
+  const [first = [], ...others] = chunksOf(left)
+  if (others.length === 0) return [first]
+  return patched('reminders go on as a new run') ? [first, ...others] : [left]
+}
+
 /** Reminds each realm of what expires; a realm that fails does not keep the others waiting, the next run tries it again. */
-export async function remindOfExpiries(): Promise<{ reminded: number; failed: number }> {
-  const realmIds = await records.realmsToRemind()
-  const total = { reminded: 0, failed: 0 }
-  const failed: string[] = []
+export async function remindOfExpiries(so: RemindersSoFar = {}): Promise<{ reminded: number; failed: number }> {
+  const all = await records.realmsToRemind()
+  const { longestHistory = usualHistory } = so
+  const total = { reminded: so.reminded ?? 0, failed: so.failed ?? 0 }
+  const named = [...(so.named ?? [])]
+  let done = so.realms ?? 0
   const describe = (): string => {
-    const named = failed.length > 0 ? `; failed: ${failed.slice(0, mostNamed).join(', ')}` : ''
-    return `${done} of ${realmIds.length} realms, ${total.reminded} certificates${named}`
+    const told = named.length > 0 ? `; failed: ${named.slice(0, mostNamed).join(', ')}` : ''
+    return `${done} of ${all.length} realms, ${total.reminded} certificates${told}`
   }
-  let done = 0
-  await fewAtOnce(realmIds, async realmId => {
+  const remindOne = async (realmId: string): Promise<void> => {
     try {
       const reminded = await remind(realmId)
       total.reminded += reminded
@@ -38,11 +61,18 @@ export async function remindOfExpiries(): Promise<{ reminded: number; failed: nu
       if (!(error instanceof ActivityFailure)) throw error
       log.warn('a realm was not reminded', { realmId })
       total.failed += 1
-      failed.push(realmId)
+      named.push(realmId)
     }
     done += 1
     setCurrentDetails(describe())
-  })
+  }
+  for (const part of partsBehind(all, so.after)) {
+    await fewAtOnce(part, remindOne)
+    const after = part.at(-1)
+    if (after === undefined || after === all.at(-1) || workflowInfo().historyLength <= longestHistory) continue
+    const next = { ...total, after, realms: done, named: named.slice(0, mostNamed), longestHistory }
+    await continueAsNew<typeof remindOfExpiries>(next)
+  }
   if (total.failed > 0) tellState('FAILED')
   return total
 }

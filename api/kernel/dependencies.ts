@@ -31,6 +31,12 @@ export interface Hashing {
   readonly macInLine: <T>(work: () => Promise<T>) => Promise<T>
 }
 
+/** Whether the caller is still there. */
+export interface Hearing {
+  /** False once the connection is gone: nobody reads the answer. */
+  readonly isHeard: () => boolean
+}
+
 /** What the API works with; operations get a part of it. */
 export interface Dependencies {
   readonly orm: MikroORM
@@ -52,4 +58,6 @@ export interface Dependencies {
   /** The public address of this API. */
   readonly baseUrl: string
   readonly limits?: Limits | undefined
+  /** Whether the process ends: each answer is then the last of its connection. */
+  readonly isStopping?: (() => boolean) | undefined
 }

@@ -35,7 +35,7 @@ import { bodyLimitOf } from './body-limit.ts'
 import type { Right } from '../../domain/permissions.ts'
 import type { PageRequest } from '../../domain/search.ts'
 import type { Caller } from './caller.ts'
-import type { Dependencies, Hashing } from './dependencies.ts'
+import type { Dependencies, Hashing, Hearing } from './dependencies.ts'
 import type { Example } from './examples.ts'
 import { mustBeAsked, type FurtherNeed } from './needs.ts'
 import type { Cost } from './rate-limit.ts'
@@ -82,7 +82,7 @@ type Needs<O> =
   | (O extends EntityType ? never : O extends Readonly<Record<string, Source>> ? { [K in keyof O]?: Right } : never)
 
 /** What every handler gets beside its input and rows. */
-export interface Surroundings extends Pick<Dependencies, 'temporal' | 'clock' | 'settings' | 'seal'>, Hashing {
+export interface Surroundings extends Pick<Dependencies, 'temporal' | 'clock' | 'settings' | 'seal'>, Hashing, Hearing {
   /** The EntityManager of this request; the kernel flushes it after the handler. */
   readonly em: EntityManager
   /** The operations of the interface by operationId. */

@@ -5,7 +5,7 @@ import { Failure } from '../../domain/failure.ts'
 import { isGlobal, isPlaceless, type Place, type Right } from '../../domain/permissions.ts'
 import { Caller, type IdentifiedPrincipal, type KnownPrincipal } from './caller.ts'
 import { denied } from './denied.ts'
-import type { Dependencies, Hashing } from './dependencies.ts'
+import type { Dependencies, Hashing, Hearing } from './dependencies.ts'
 import { encodeAnswer } from './encode.ts'
 import { isCollision } from './errors.ts'
 import { declaredBy, rightsOf } from './needs.ts'
@@ -13,7 +13,7 @@ import type { Operation, Operations } from './operation.ts'
 import { allNamedIn, loadAll, placeOf, type Row, type SourceInput } from './source.ts'
 
 /** The shaped input of one call. */
-export interface Input extends SourceInput, Partial<Hashing> {
+export interface Input extends SourceInput, Partial<Hashing>, Partial<Hearing> {
   readonly page: unknown
   /** Where the handler puts the headers of its answer. */
   readonly headers?: Record<string, string>
@@ -105,8 +105,8 @@ const attempt = async (operation: Operation, input: Input, deps: Running): Promi
   const { rows, caller } = await authorized(em, operation, input)
   checkState(operation, rows, input)
   const { temporal, clock, settings, seal, operations = {} } = deps
-  const { headers = {}, hashInLine = work => work(), macInLine = work => work() } = input
-  const surroundings = { em, temporal, clock, settings, seal, operations, headers, hashInLine, macInLine }
+  const { headers = {}, hashInLine = work => work(), macInLine = work => work(), isHeard = () => true } = input
+  const surroundings = { em, temporal, clock, settings, seal, operations, headers, hashInLine, macInLine, isHeard }
   const value = await operation.handle({ ...input, ...rows, ...surroundings, caller })
   if (mayHaveWritten(operation, em)) await em.flush()
   return operation.answer === null ? undefined : encodeAnswer(operation.answer, value)

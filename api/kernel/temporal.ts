@@ -108,6 +108,8 @@ export class Temporal {
   readonly #connection: Connection
   readonly #taskQueue: string
   readonly #client: Client
+  readonly #waits = new Set<() => void>()
+  #isEnding = false
 
   constructor({ address, taskQueue, tls, ...options }: TemporalOptions) {
     this.#connection = Connection.lazy({ address, tls: tls ?? null })
@@ -182,6 +184,12 @@ export class Temporal {
     return this.#within(seconds, () => insist(send, end))
   }
 
+  /** Has everybody who waits told PENDING, now and from now on, because the process ends; what was begun goes on. */
+  endWaits(): void {
+    this.#isEnding = true
+    for (const end of this.#waits) end()
+  }
+
   /** Throws unless Temporal answers within the time. */
   async check(seconds = 2): Promise<void> {
     await this.#connection.withDeadline(Date.now() + seconds * 1000, async () => {
@@ -212,6 +220,19 @@ export class Temporal {
     return { ...startOptions(start, this.#taskQueue), workflowIdConflictPolicy: 'USE_EXISTING' as const }
   }
 
+  /** The answer of a call, or PENDING when the process ends before it. */
+  async #untilTheEnd<T>(call: () => Promise<T | Pending>): Promise<T | Pending> {
+    const { promise, resolve } = Promise.withResolvers<Pending>()
+    const end = (): void => resolve(PENDING)
+    if (this.#isEnding) end()
+    this.#waits.add(end)
+    try {
+      return await Promise.race([call(), promise])
+    } finally {
+      this.#waits.delete(end)
+    }
+  }
+
   async #within<T>(seconds: number, call: () => Promise<T>): Promise<T | Pending> {
     const limited = async (): Promise<T | Pending> => {
       try {
@@ -221,7 +242,7 @@ export class Temporal {
         throw error
       }
     }
-    return translated(limited)
+    return translated(() => this.#untilTheEnd(limited))
   }
 }
 

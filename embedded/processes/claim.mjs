@@ -2,16 +2,20 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 // A process id is used again sooner or later; with its start time it is unique (Linux; elsewhere the id alone).
-const startOf = pid => {
+const statOf = pid => {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? ''
+    const [state = '', ...others] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    return { state, start: others[18] ?? '' }
   } catch {
-    return ''
+    return { state: '', start: '' }
   }
 }
 
+// One that has ended and that nobody has asked for its end yet, which in some containers nobody ever does (proc(5)).
+const ended = ['Z', 'X']
+
 /** The id of a process with its start time in clock ticks. */
-export const identityOf = pid => ({ pid, start: startOf(pid) })
+export const identityOf = pid => ({ pid, start: statOf(pid).start })
 
 /** True while that very process runs; one that belongs to another user counts. */
 export const isAlive = ({ pid, start }) => {
@@ -20,7 +24,8 @@ export const isAlive = ({ pid, start }) => {
   } catch (error) {
     if (error.code === 'ESRCH') return false
   }
-  return startOf(pid) === start
+  const now = statOf(pid)
+  return now.start === start && !ended.includes(now.state)
 }
 
 // Undefined when the file is gone; what cannot be read is no claim of anybody's.

@@ -1,9 +1,12 @@
 // The claim of a file by a process: one owner at a time, and no claim of a process that is gone stays.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { claimFile, identityOf, isAlive, type ProcessIdentity } from '../../embedded/processes/claim.mjs'
+import { until } from '../support/issuing.ts'
 
 let folder: string
 let file: string
@@ -26,6 +29,21 @@ test('a process is alive under its own start time alone', () => {
   expect(isAlive(me)).toBe(true)
   expect(isAlive({ ...me, start: 'earlier' })).toBe(false)
   expect(isAlive(gone)).toBe(false)
+})
+
+test('a process that has ended is not alive, though nobody has asked for its end', async () => {
+  // What `sh` becomes has a child of which it knows nothing.
+  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = await once(parent.stdout, 'data')
+  const child = identityOf(Number(line))
+  try {
+    expect(isAlive(child)).toBe(true)
+    process.kill(child.pid, 'SIGKILL')
+    await until('it has ended', async () => !isAlive(child))
+    expect(process.kill(child.pid, 0)).toBe(true)
+  } finally {
+    parent.kill('SIGKILL')
+  }
 })
 
 test('a claim holds the record of its owner and leaves no other file', async () => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Client, Connection, ScheduleOverlapPolicy } from '@temporalio/client'
 import { searchAttributes } from '../../workflows/messages.ts'
+import { keepSchedules } from '../../worker/kept-schedules.ts'
 import { installSchedules, recurring } from '../../worker/schedules.ts'
 import { registerSearchAttributes } from '../../worker/search-attributes.ts'
 import { until } from '../support/issuing.ts'
@@ -108,4 +109,40 @@ test('a schedule of an earlier version is brought up to date, and stays paused w
   expect(now.action).toMatchObject({ workflowType: 'reconcile', taskQueue: 'queue' })
   expect(now.policies.overlap).toBe(ScheduleOverlapPolicy.BUFFER_ONE)
   expect(now.state).toMatchObject({ paused: true, note: 'during the move' })
+})
+
+test('a worker makes schedules again that the server has lost, and leaves the others alone', async () => {
+  const client = await emptyServer()
+  const told: string[] = []
+  const warn = (text: string): void => void told.push(text)
+  const schedules = await keepSchedules({ client, taskQueue: 'queue', warn, everyMs: 50 })
+  try {
+    expect(await attributesOf(client)).toEqual(expect.arrayContaining(ours))
+    await until('all are listed', async () => (await schedulesOf(client)).length === recurring.length)
+    await client.schedule.getHandle('expiry').pause('during the move')
+    await client.schedule.getHandle('reconcile').delete()
+    await until('it is told', async () => told.length > 0)
+    expect((await describe(client)).spec.intervals).toMatchObject([{ every: 60_000 }])
+    expect((await client.schedule.getHandle('expiry').describe()).state).toMatchObject({ paused: true })
+    expect(told).toEqual(['Temporal had no schedule reconcile any more: made again'])
+  } finally {
+    await schedules.stop()
+  }
+})
+
+test('that the schedules cannot be seen is told once, until they are seen again', async () => {
+  const client = await emptyServer()
+  const told: string[] = []
+  const warn = (text: string): void => void told.push(text)
+  const schedules = await keepSchedules({ client, taskQueue: 'queue', warn, everyMs: 20 })
+  const seen = client.schedule.list.bind(client.schedule)
+  let looks = 0
+  client.schedule.list = () => {
+    looks += 1
+    throw new Error('nobody answers')
+  }
+  await until('it has looked often', async () => looks > 3)
+  expect(told).toEqual(['whether Temporal has the schedules cannot be seen'])
+  client.schedule.list = seen
+  await schedules.stop()
 })

@@ -257,3 +257,29 @@ test('a decision stands although its order is not running', async () => {
   })
   expect(await handle.result()).toBe('APPROVED')
 })
+
+const refused = (): ApplicationFailure => ApplicationFailure.nonRetryable('The right is gone.', 'ACCESS_DENIED')
+
+test('an approval that the records refuse takes nothing back that was recorded beside it', async () => {
+  const [ada, bob, eve] = [person('Ada'), person('Bob'), person('Eve')]
+  const ends = new Map([ada, bob, eve].map(({ id }) => [id, Promise.withResolvers<Decided>()]))
+  const { handle, rig } = await open(async ({ principal }) => ends.get(principal.id)!.promise, { dualControl: true })
+  const approving = async (by: typeof ada) => {
+    const known = rig.calls.length
+    const update = handle.executeUpdate(approve, { args: told(handle, 'APPROVE', by) })
+    await until(() => rig.calls.length > known)
+    return update
+  }
+  // Ada loses the right while Bob approves: his is the first approval that counts, and Eve's the second.
+  const first = approving(ada)
+  await until(() => rig.calls.length === 1)
+  const second = approving(bob)
+  await until(() => rig.calls.length === 2)
+  ends.get(ada.id)!.reject(refused())
+  expect((await refusalOf(first))?.cause).toMatchObject({ type: 'ACCESS_DENIED' })
+  ends.get(bob.id)!.resolve({ status: 'PENDING_APPROVAL', orderId: null })
+  expect(await second).toMatchObject({ status: 'PENDING_APPROVAL' })
+  ends.get(eve.id)!.resolve({ status: 'APPROVED', orderId: null })
+  expect(await approving(eve)).toMatchObject({ status: 'APPROVED' })
+  expect(await handle.result()).toBe('APPROVED')
+})

@@ -86,3 +86,21 @@ test('reminders that failed for a realm are found, and the details of the run na
   expect(await handle.result()).toEqual({ reminded: 3, failed: 1 })
   expect(await states(handle)).toEqual(['FAILED'])
 })
+
+test('reminders of many realms go on as a new run, which forgets neither a realm nor what was counted', async () => {
+  const realmIds = Array.from({ length: 600 }, (_, index) => `realm ${String(index).padStart(3, '0')}`)
+  const asked: string[] = []
+  const handle = await start('remindOfExpiries', `reminders-${randomUUID()}`, {
+    realmsToRemind: async () => realmIds,
+    remindRealm: async ({ realmId }) => {
+      asked.push(realmId)
+      if (realmId === 'realm 007') throw ApplicationFailure.nonRetryable('broken', 'INTERNAL_ERROR')
+      return { reminded: 1, more: false }
+    },
+  })
+  const firstRun = await handle.describe()
+  expect(await handle.result()).toEqual({ reminded: 599, failed: 1 })
+  expect(asked.toSorted()).toEqual(realmIds)
+  expect((await handle.client.getHandle(handle.workflowId).describe()).runId).not.toBe(firstRun.runId)
+  expect(await states(handle.client.getHandle(handle.workflowId))).toEqual(['FAILED'])
+})

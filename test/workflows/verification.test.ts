@@ -8,8 +8,8 @@ import { failureIn } from '../../api/kernel/temporal.ts'
 import type { RequestState } from '../../domain/lifecycle.ts'
 import type { certRequest } from '../../workflows/cert-request.ts'
 import { certRequestWorkflowId } from '../../workflows/ids.ts'
-import { approve, decline, verifyEmail } from '../../workflows/messages.ts'
-import { pendingState, person, told } from './rig.ts'
+import { approve, decline, verifyEmail, type Decided } from '../../workflows/messages.ts'
+import { pendingState, person, told, until } from './rig.ts'
 import { useRig } from './use-rig.ts'
 
 const { start } = useRig()
@@ -90,6 +90,31 @@ test('a proof that the records refuse leaves the request waiting for one', async
   expect(await codeOf(prove())).toBe('INVALID_TOKEN')
   expect(await prove()).toMatchObject({ status: 'APPROVED' })
   expect(await handle.result()).toBe('APPROVED')
+})
+
+test('an approval that came beside a refused proof leaves the request waiting for one', async () => {
+  const [proof, approval] = [Promise.withResolvers<Decided>(), Promise.withResolvers<Decided>()]
+  let tries = 0
+  const { handle, prove, rig } = await open(
+    {},
+    {
+      recordVerification: async () => {
+        tries += 1
+        return tries === 1 ? proof.promise : { status: 'PENDING_APPROVAL', orderId: null }
+      },
+      recordDecision: () => approval.promise,
+    },
+  )
+  const proving = codeOf(prove())
+  await until(() => rig.calls.length === 1)
+  const approving = codeOf(handle.executeUpdate(approve, { args: told(handle, 'APPROVE') }))
+  await until(() => rig.calls.length === 2)
+  proof.reject(ApplicationFailure.nonRetryable('The token has expired.', 'INVALID_TOKEN'))
+  expect(await proving).toBe('INVALID_TOKEN')
+  approval.reject(ApplicationFailure.nonRetryable('The address is not proven.', 'INVALID_STATE'))
+  expect(await approving).toBe('INVALID_STATE')
+  expect(await prove()).toMatchObject({ status: 'PENDING_APPROVAL' })
+  await handle.terminate()
 })
 
 test('who declined first counts, and the proof comes too late', async () => {

@@ -86,6 +86,7 @@ export const handlerOf = (operationId: string, operation: Operation, deps: Handl
       headers,
       hashInLine: <T>(work: () => Promise<T>) => passwordWork(caller, work),
       macInLine: <T>(work: () => Promise<T>) => macWork(caller, work),
+      isHeard: () => !ctx.res.destroyed,
     }
     const run = () => perform(operation, input, deps)
     const value = await (cost === 'KEYS' ? keyWork(caller, run) : run())

@@ -26,11 +26,11 @@ export const createCertificate = operation('POST /certificates/cert-requests/:id
   returns: [201, CreateCertificateResponseDto],
   fails: [409, 422],
   refuses: [...ruleBreaches, ...ofIssue, 'ALREADY_ISSUED', 'ALREADY_ORDERED'],
-  handle: async ({ target, caller, em, temporal, settings, clock }) => {
+  handle: async ({ target, caller, em, temporal, settings, clock, isHeard }) => {
     const planned = plan(target)
     const seconds = await settings.integer('issue.wait-seconds')
     const outcomes = await issueTogether({ em, temporal, clock }, planned, { who: caller.id, seconds })
-    return deliverOne(em, planned, { outcomes, now: clock() })
+    return deliverOne(em, planned, { outcomes, now: clock(), isHeard })
   },
 })
 
@@ -45,14 +45,14 @@ export const createMultipleCertificates = operation('POST /certificates/cert-req
   returns: [201, CreateMultipleCertificateFromCertRequestsResponseDto],
   fails: [409, 422],
   refuses: batchRefusals([...ruleBreaches, 'ISSUE_PENDING', 'ISSUE_REJECTED', 'CERTIFICATE_PROVIDER_ERROR']),
-  handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings, clock }) => {
+  handle: async ({ body: ids, query: { omitArtifacts }, em, caller, temporal, settings, clock, isHeard }) => {
     const get = await loadRequests(em, caller, ids)
     const { accepted, errors } = sortOut(ids, id => plan(get(id)))
     if (accepted.length === 0) throw new BatchRefused(errors)
     const seconds = await settings.integer('issue.batch-wait-seconds')
     const patience = { runId: issueWorkflowId(crypto.randomUUID()), seconds }
     const outcomes = await issueAndWait({ em, temporal, clock }, accepted, patience)
-    const delivered = await deliverAll(em, accepted, { outcomes, omitArtifacts, now: clock() })
+    const delivered = await deliverAll(em, accepted, { outcomes, omitArtifacts, now: clock(), isHeard })
     const places = new Map(ids.map((id, index) => [id, index]))
     const late = delivered.errors.map(error => ({ ...error, index: places.get(error.id) ?? 0 }))
     const all = [...errors, ...late].toSorted((one, other) => one.index - other.index)

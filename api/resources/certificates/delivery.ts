@@ -11,6 +11,11 @@ import { certificateIdOf, type Planned } from './issue.ts'
 
 type Outcomes = ReadonlyMap<string, ItemOutcome>
 
+/** What was issued for a caller who is gone stays undelivered: the same call hands it out. */
+const mustBeHeard = (isHeard: () => boolean): void => {
+  if (!isHeard()) throw new Failure('ISSUE_PENDING', 'Nobody waits for the certificate any more.')
+}
+
 /** The certificate of a request: `unclaimed` are those that were issued before and that nobody else has delivered. */
 const certificateOf = ({ request, step }: Planned, outcomes: Outcomes, unclaimed: ReadonlySet<string>): string => {
   if (step !== 'DELIVER') return certificateIdOf(request, outcomes.get(request.id))
@@ -38,8 +43,9 @@ const collect = async (em: EntityManager, planned: readonly Planned[], outcomes:
 export const deliverOne = async (
   em: EntityManager,
   planned: Planned,
-  { outcomes, now }: { outcomes: Outcomes; now: Date },
+  { outcomes, now, isHeard = () => true }: { outcomes: Outcomes; now: Date; isHeard?: () => boolean },
 ) => {
+  mustBeHeard(isHeard)
   const { request, step } = planned
   const isThere = step === 'DELIVER'
   const certificateId = isThere ? (request.certificateId ?? '') : certificateIdOf(request, outcomes.get(request.id))
@@ -50,12 +56,20 @@ export const deliverOne = async (
   return { certificate, certificatePem: pemOf(row), certificateChainPem, certRequestStatus: 'ISSUED' as const }
 }
 
+interface Delivery {
+  readonly outcomes: Outcomes
+  readonly omitArtifacts: boolean
+  readonly now: Date
+  readonly isHeard?: () => boolean
+}
+
 /** The certificates of several requests, zipped where asked for, and one error for each that has none. */
 export const deliverAll = async (
   em: EntityManager,
   planned: readonly Planned[],
-  { outcomes, omitArtifacts, now }: { outcomes: Outcomes; omitArtifacts: boolean; now: Date },
+  { outcomes, omitArtifacts, now, isHeard = () => true }: Delivery,
 ) => {
+  mustBeHeard(isHeard)
   const { ids, errors } = await collect(em, planned, outcomes)
   const rows = await em.find(Certificate, { id: { $in: ids } })
   const byId = new Map(rows.map(row => [row.id, row]))
