@@ -34,7 +34,7 @@ const issuerClaimOf = ({ issuerNameDer, aki }: Certificate): Claim => [issuerNam
 const maxTried = 8
 
 /** Finds the CAs that may have signed a certificate, those with the very key identifier first. */
-const candidatesAmong = (cas: readonly Certificate[]) => {
+export const candidatesAmong = (cas: readonly Certificate[]) => {
   const byClaim = Map.groupBy(cas, ca => textOf(claimOf(ca)))
   const byName = Map.groupBy(cas, ca => textOf([ca.subjectNameDer, null]))
   return (certificate: Certificate): Certificate[] => {
