@@ -1,8 +1,11 @@
 // Whether a certificate is valid by what is known here (contract 10.4): CA records and certificates that came along above it,
 // trusted CAs for anchors, revocations of the records and of our own lists. Nothing is fetched.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { askedUrls } from '../domain/asked-urls.ts'
 import { fileNameBase } from '../domain/file-name.ts'
 import { Failure } from '../domain/failure.ts'
+import { DerError } from '../pki/asn1/der-reader.ts'
+import { readCrlDistributionPoints } from '../pki/certificate/extension-reader.ts'
 import { type Known, type PathVerdict, validatePath } from '../pki/certificate/path-validation.ts'
 import { findEntries } from '../pki/crl-entries.ts'
 import { type ReadCrl, readCrl } from '../pki/crl-reader.ts'
@@ -168,6 +171,16 @@ const askInSteps = async (crl: ReadCrl, certificates: readonly PathCertificate[]
   return findEntries(crl, ofIssuer, nextStep)
 }
 
+/** Where a certificate says that its lists are; nowhere where that is malformed, which its path tells. */
+const listUrlsOf = ({ extensions }: PathCertificate): string[] => {
+  try {
+    return askedUrls(readCrlDistributionPoints(extensions))
+  } catch (error) {
+    if (error instanceof DerError) return []
+    throw error
+  }
+}
+
 /** The lists that name open certificates, asked for all `certificates`. */
 const findLists = async (
   em: EntityManager,
@@ -177,7 +190,8 @@ const findLists = async (
   const lists: ReadCrl[] = []
   for (const { caId, certificate } of open) {
     const octets = serialInteger(certificate.serialNumber).toString('hex')
-    for (const der of await records.findListsWith(em, caId, octets))
+    const urls = listUrlsOf(certificate)
+    for (const der of await records.findListsWith(em, { caId, octets, urls }))
       lists.push(await askInSteps(readCrl(der), certificates))
   }
   return lists

@@ -27,11 +27,22 @@ export interface CaRecord {
   readonly vouchedFor: boolean
 }
 
-/** The CA records with one of these names, those that the service answers for first; archived ones have issued as well. */
+/**
+ * The CA records with one of these names, those that the service answers for first, and of these also such as bear one of them
+ * in another case or with other white space; archived ones have issued as well.
+ */
 export const findCasNamed = async (em: EntityManager, subjectDns: readonly string[]): Promise<CaRecord[]> => {
   const rows = await em.execute<{ id: string; der: Buffer; vouched: boolean }[]>(
-    `select id, der, trusted or certificate_provider_id is not null as vouched from ca
-      where subject_dn in (select jsonb_array_elements_text(?::jsonb)) order by vouched desc, created_date, id`,
+    `with wanted as materialized (select distinct jsonb_array_elements_text(?::jsonb) as dn),
+       compared as materialized (select distinct comparable(dn) as name from wanted),
+       found as (
+         select id from ca where subject_dn in (select dn from wanted)
+         union
+         select ca.id from compared join ca on text_key(comparable(ca.subject_dn)) = text_key(compared.name)
+            and comparable(ca.subject_dn) = compared.name and not ca.archived
+          where ca.trusted or ca.certificate_provider_id is not null)
+     select id, der, trusted or certificate_provider_id is not null as vouched from ca
+      where id in (select id from found) order by vouched desc, created_date, id`,
     [JSON.stringify(subjectDns)],
   )
   return rows.map(({ id, der, vouched }) => ({ id, der, vouchedFor: vouched }))

@@ -76,7 +76,7 @@ export const findStatuses = async (
   )
 }
 
-/** The CAs that lack a delegated signer, or whose signer ends before a date though the CA does not. */
+/** The CAs that lack a delegated signer, or whose signer was revoked, or ends before a date though the CA does not. */
 export const dueOcspSigners = async (
   em: EntityManager,
   {
@@ -90,7 +90,8 @@ export const dueOcspSigners = async (
        left join ocsp_signer s on s.ca_id = ca.id and s.retired_date is null
       where ca.private_key_id is not null and ca.valid_not_after > ? and (?::uuid is null or ca.id = ?::uuid)
         and coalesce((p.settings->>'ocspSigner')::boolean, true)
-        and (s.id is null or s.valid_not_after < ? and s.valid_not_after < ca.valid_not_after)
+        and (s.id is null or s.valid_not_after < ? and s.valid_not_after < ca.valid_not_after or exists
+          (select from kept_revocation k where k.issuer_ca_id = ca.id and k.serial_number = s.serial_number))
       order by s.valid_not_after nulls first`,
     [now, caId, caId, before],
   )

@@ -118,19 +118,35 @@ export const findKeptStandings = async (
   }))
 }
 
-/** Of our CAs the list of all, of others what was fetched last: a text search alone tells whether it is worth reading. */
+/**
+ * Of our CAs the list of all, of others those that a certificate names and what was fetched last: a text search alone tells
+ * whether they are worth reading. Later ones than a list with the octets are, for they may tell that it is so no more.
+ */
 const listing = statement<{ der: Buffer }>(
-  `select last.der from ca cross join lateral 
+  `with looked as materialized (
+     select der, this_update, position(decode($2, 'hex') in der) > 0 as has_octets from fetched_crl
+      where ca_id = $1 and (url = ${anyOf('$3::text[]')}
+         or url in (select url from fetched_crl where ca_id = $1 order by fetched_date desc limit 3)))
+   select last.der from ca cross join lateral 
      (select der from crl where ca_id = ca.id and partition = 0 and not delta order by number desc limit 1) last
     where ca.id = $1 and position(decode($2, 'hex') in last.der) > 0
    union all
-   select der from (select der from fetched_crl where ca_id = $1 order by fetched_date desc limit 3) fetched
-    where position(decode($2, 'hex') in der) > 0`,
+   select der from looked
+    where has_octets or this_update > (select min(this_update) from looked where has_octets)`,
 )
 
+/** What lists are looked for by. */
+export interface ListsWanted {
+  readonly caId: string
+  /** Such as a serial number, hexadecimal. */
+  readonly octets: string
+  /** Where the certificate says that they are. */
+  readonly urls: readonly string[]
+}
+
 /**
- * The latest lists of a CA in which these octets (hex) are anywhere, such as a serial number; of the others nothing is read.
- * Short octets stand in lists by chance: each list has to be asked.
+ * The latest lists of a CA in which these octets are anywhere, and those after them; of the others nothing is read. Short
+ * octets stand in lists by chance: each list has to be asked.
  */
-export const findListsWith = async (em: EntityManager, caId: string, octets: string): Promise<Buffer[]> =>
-  (await listing.all(em, [caId, octets])).map(({ der }) => der)
+export const findListsWith = async (em: EntityManager, { caId, octets, urls }: ListsWanted): Promise<Buffer[]> =>
+  (await listing.all(em, [caId, octets, urls])).map(({ der }) => der)

@@ -126,13 +126,13 @@ const refuse = (message: string, field?: string): never => {
 /** Completes the members of a LOCAL provider of this name; INVALID_PROVIDER_CONFIGURATION says what is wrong. */
 export const completeLocal = (name: string, given: Members): LocalConfiguration => {
   for (const member of Object.keys(given))
-    if (!(member in legal)) refuse(`A LOCAL provider has no member ${member}.`, `configuration.${member}`)
+    if (!Object.hasOwn(legal, member)) refuse(`A LOCAL provider has no member ${member}.`, `configuration.${member}`)
   const whole = { ...defaults(name, given['keyAlgorithm']), ...given } as LocalConfiguration
   for (const [member, { is, said }] of Object.entries(legal))
     if (!is(whole[member as keyof LocalConfiguration])) refuse(`${member} must be ${said}.`, `configuration.${member}`)
   if (!(whole.curve in (curves[whole.keyAlgorithm] ?? { [whole.curve]: '' })))
     refuse(`The curve is none of ${whole.keyAlgorithm}.`, 'configuration.curve')
-  if (whole.issuingValidityYears > whole.rootValidityYears)
+  if (whole.hierarchy === 'ROOT_AND_ISSUING' && whole.issuingValidityYears > whole.rootValidityYears)
     refuse('The issuing CA cannot outlive its root.', 'configuration.issuingValidityYears')
   if (whole.deltaCrlHours >= whole.crlValidityHours)
     refuse('A delta CRL ends before the CRL that it completes.', 'configuration.deltaCrlHours')

@@ -75,6 +75,13 @@ const mustBeInTime = ({ takeOverDate }: RolloverWish, present: Ca, now: Date): v
     refuse(`The CA of today ends before, on ${present.validNotAfter.toISOString()}.`, 'takeOverDate')
 }
 
+/** One that ends before it takes over would never issue; it is made now. */
+const mustLiveThen = ({ takeOverDate, now }: RolloverWish, years: unknown): void => {
+  const { notAfter } = yearsFrom(now, Number(years))
+  if (takeOverDate && notAfter <= takeOverDate)
+    refuse(`The next CA would end on ${notAfter.toISOString()}, before it takes over.`, member('issuingValidityYears'))
+}
+
 const presentCa = async (em: EntityManager, { issuingCaId }: CertificateProvider): Promise<Ca> => {
   const present = issuingCaId ? await em.findOne(Ca, { id: issuingCaId }) : null
   if (present) return present
@@ -113,6 +120,7 @@ export const planRollover = async (
   const names = Object.fromEntries(counted.map(one => [one, nextName(one, String(before[one]), taken)]))
   const after = await localSettings(name, { ...settings, ...names })
   for (const one of made) mustBeNew(one, String(after[one]), taken)
+  mustLiveThen(wish, after['issuingValidityYears'])
   const takeOverDate = wish.takeOverDate?.toISOString() ?? null
   return { takeOverDate, newRoot: isNewRoot, members: changed(before, after) }
 }

@@ -152,8 +152,11 @@ class Climb {
   *#issuersOf(path: Path, last: PathCertificate, isAnchor: boolean): Generator<PathCertificate> {
     const { byName, known } = this.#search
     // A name and its key stand in a path once: so no path has a loop.
-    const named = (byName.get(last.issuer) ?? []).filter(candidate => path.every(one => !isSameEntity(one, candidate)))
-    if (named.length === 0 && !isAnchor) this.#note(path, new Flaw(unknownIssuer(last)))
+    const all = byName.get(last.issuer) ?? []
+    const named = all.filter(candidate => path.every(one => !isSameEntity(one, candidate)))
+    if (named.length === 0 && !isAnchor)
+      this.#note(path, new Flaw(all.length > 0 ? inCircle(last) : unknownIssuer(last)))
+    if (path.length >= longest && named.length > 0 && !isAnchor) this.#note(path, new Flaw(tooLong(path)))
     if (path.length >= longest) return
     const rank = (candidate: PathCertificate): number =>
       Number(known.anchors.has(candidate.fingerprint)) + 2 * Number(fitOf(last, candidate))
@@ -204,6 +207,14 @@ const unknownIssuer = (certificate: PathCertificate): string =>
   isSelfIssued(certificate)
     ? `The self-issued certificate of ${certificate.subjectDn} is not trusted.`
     : `The issuer of ${certificate.subjectDn}, ${certificate.issuerDn}, is not known.`
+
+const inCircle = (certificate: PathCertificate): string =>
+  isSelfIssued(certificate)
+    ? unknownIssuer(certificate)
+    : `The issuer of ${certificate.subjectDn}, ${certificate.issuerDn}, stands below it: a circle is not trusted.`
+
+const tooLong = ([target]: Path): string =>
+  `The path of ${target?.subjectDn} has more than the ${longest} certificates that are looked at.`
 
 const fitOf = ({ aki }: PathCertificate, { ski }: PathCertificate): boolean => Boolean(aki && ski?.equals(aki))
 

@@ -47,17 +47,21 @@ const legalMembers: readonly [keyof TemplateConfiguration, (value: string) => bo
   ['policyOids', isOid],
 ]
 
+/** Extended key usages have a name and an OID, which are one usage. */
+const sameOf = (value: string): string => findExtendedKeyUsageOid(value) ?? value
+
 const checkConfiguration = (configuration: TemplateConfiguration): void => {
   const refuse = (reason: string) => {
     throw new Failure('INVALID_PROVIDER_CONFIGURATION', `Template ${configuration.name}: ${reason}`)
   }
   if (configuration.name.trim() === '') refuse('the name is empty')
-  if (configuration.name in internalTemplates) refuse('the name is reserved')
+  if (Object.hasOwn(internalTemplates, configuration.name)) refuse('the name is reserved')
   if (configuration.keyUsages?.length === 0) refuse('keyUsages is empty')
   for (const [member, isLegal] of legalMembers) {
     const values = configuration[member]
     if (Array.isArray(values) && !values.every(isLegal)) refuse(`${member} holds a value that is not allowed`)
-    if (Array.isArray(values) && new Set(values).size < values.length) refuse(`${member} holds a value twice`)
+    if (Array.isArray(values) && new Set(values.map(sameOf)).size < values.length)
+      refuse(`${member} holds a value twice`)
   }
 }
 

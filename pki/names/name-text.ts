@@ -91,7 +91,8 @@ const hexAttribute = (oid: string, hex: string): NameAttribute => {
 
 const namesByUpperCase = new Map(Object.keys(attributeTypes).map(name => [name.toUpperCase(), name as AttributeName]))
 
-const dottedForm = /^[0-2](\.(0|[1-9]\d*))+$/
+// Below 0 and 1 there are 40 arcs: a larger one would be written as one below 2 (X.660 7.6, X.690 8.19.4).
+const dottedForm = /^([01]\.[1-3]?\d|2\.(0|[1-9]\d*))(\.(0|[1-9]\d*))*$/
 const longestArc = 18
 
 const isDotted = (text: string): boolean =>

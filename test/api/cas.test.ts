@@ -87,6 +87,19 @@ describe('an import', () => {
     expect((await anybody.get(`/api/v1/cas/${orphan.id}`)).body.issuerCaId).toBeNull()
   })
 
+  test('tries few of many CAs of one name, the one with the right key identifier first', async () => {
+    const subject = `/CN=Many ${randomUUID()}`
+    const twins = await Promise.all(Array.from({ length: 8 }, () => newRoot(subject)))
+    const real = await newRoot(subject)
+    const below = (members: object = {}) =>
+      makeForeignCertificate(bench, { subject: `/CN=Below ${randomUUID()}`, isCa: true, issuer: real, ...members })
+    const unnamed = await below({ extension: 'authorityKeyIdentifier=none' })
+    const orphans = await imported((await below()).pem + unnamed.pem)
+    const cas = await imported([...twins, real].map(({ pem }) => pem).join(''))
+    const issuerOf = async ({ id }: Ca) => (await anybody.get(`/api/v1/cas/${id}`)).body.issuerCaId
+    expect(await Promise.all(orphans.map(issuerOf))).toEqual([cas.at(-1).id, null])
+  })
+
   test('judges each block alone: what is known, no CA, no certificate, and what is there twice', async () => {
     const known = await newRoot()
     const [before] = await imported(known.pem, { trusted: false })

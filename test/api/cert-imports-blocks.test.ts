@@ -1,11 +1,14 @@
 // How each PEM block of a certificate import is judged (contract 10.4).
+import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { oid, printableString, sequence, tags, tlv, utf8String } from '../../pki/asn1/der.ts'
 import { parseCertificatePem, type CertificateDescription } from '../../pki/certificate/certificate.ts'
 import { getKeyAlgorithm } from '../../pki/keys/algorithms.ts'
 import { encodePem } from '../../pki/pem.ts'
 import { Ca } from '../../storage/rows/ca.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { EndEntity } from '../../storage/rows/end-entity.ts'
+import { getTemplate } from '../pki/hierarchy.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import { importPem, newHost, prepareImports, verifyPem, verdictOn, type ImportSetup } from '../support/importing.ts'
 import { factsOf, issueFor, refusalOf } from '../support/issuing.ts'
@@ -162,6 +165,12 @@ describe('issuers', () => {
     algorithm: getKeyAlgorithm({ cryptoAlgorithm: 'EC', ecNamedCurve: 'SECP256R1' }),
     validity: { notBefore: new Date(0), notAfter: new Date('2045-01-01T00:00:00Z') },
   })
+  const client = getTemplate('CLIENT')
+  /** A certificate of another key below a CA. */
+  const below = (issuer: CertificateDescription) => ({
+    issuer: claiming(issuer),
+    publicKeySpki: createPublicKey(newForeignKey()).export({ type: 'spki', format: 'der' }),
+  })
   const codesOf = ({ errors }: { errors: { apiError: string }[] }) => errors.map(({ apiError }) => apiError)
 
   test('a certificate with issuer and serial number of one of ours, but another key, is a forgery', async () => {
@@ -169,6 +178,34 @@ describe('issuers', () => {
     const issuer = claiming(await ourCa())
     const pem = await signForeign(newForeignKey(), newHost(), { issuer, serialNumber })
     expect(await verdictOn(scene, pem)).toBe('INVALID_CERTIFICATE')
+  })
+
+  /** The name of a CA in another string type, case or white space. */
+  const writtenOtherwise = (name: string): Buffer[] =>
+    [printableString(name), utf8String(name.toUpperCase()), utf8String(name.replaceAll(' ', '  '))].map(value =>
+      sequence(tlv(tags.set, sequence(oid('2.5.4.3'), value))),
+    )
+
+  test('so it is when the name of the issuer is written otherwise: in another string type, case or white space', async () => {
+    const ours = await ourCa()
+    for (const nameDer of writtenOtherwise(ours.subjectCommonName ?? '')) {
+      const issuer = { ...claiming(ours), nameDer }
+      expect(await verdictOn(scene, await signForeign(newForeignKey(), newHost(), { issuer }))).toBe(
+        'INVALID_CERTIFICATE',
+      )
+    }
+  })
+
+  test('it is none when the CA has signed it, however it writes its name', async () => {
+    const key = newForeignKey()
+    const root = parseCertificatePem(await signForeign(key, 'Careless Root', { template: { ...client, isCa: true } }))
+    await importPem(scene, encodePem('CERTIFICATE', root.der) + (await signForeign(key, newHost(), below(root))))
+    const where = { fingerprint: root.fingerprint }
+    expect(await service.em().nativeUpdate(Ca, where, { trusted: true })).toBe(1)
+    for (const nameDer of writtenOtherwise('Careless Root')) {
+      const pem = await signForeign(key, newHost(), below({ ...root, subjectNameDer: nameDer }))
+      expect(await verdictOn(scene, pem)).toBeNull()
+    }
   })
 
   test('a CA that poses as ours becomes no record, and what it issued is a forgery', async () => {

@@ -77,10 +77,43 @@ describe('createCertificateProvider', () => {
     expect(events.map(({ eventType }) => eventType)).toEqual(['ENTITY_CREATED'])
   })
 
+  test('lets a single CA live longer than a root would, and a template have any name', async () => {
+    const members = { hierarchy: 'SINGLE', issuingValidityYears: 25, templates: [{ name: 'toString' }] }
+    const { status, body } = await (await admin()).post(path, providerBody(members))
+    expect(status).toBe(201)
+    const ca = await service.em().findOneOrFail(Ca, { certificateProviderId: body.id })
+    expect(ca.validNotAfter.getTime()).toBeGreaterThan(Date.now() + 24.9 * 365 * 86_400_000)
+  })
+
   test.each<[string, object, number, string]>([
     ['no JSON', { configuration: '{' }, 422, 'INVALID_PROVIDER_CONFIGURATION'],
     ['a JSON list', { configuration: '[]' }, 422, 'INVALID_PROVIDER_CONFIGURATION'],
     ['an unknown member', providerBody({ color: 1 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    ['a member that every object has', providerBody({ toString: 'x' }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
+    [
+      'a member for the prototype',
+      { configuration: '{"__proto__":{"keyAlgorithm":"RSA"}}' },
+      422,
+      'INVALID_PROVIDER_CONFIGURATION',
+    ],
+    [
+      'a name that would be encoded as another',
+      providerBody({ issuingSubjectDn: 'CN=Odd,0.99=#0c0141' }),
+      422,
+      'INVALID_PROVIDER_CONFIGURATION',
+    ],
+    [
+      'an issuing CA that outlives its root',
+      providerBody({ issuingValidityYears: 21 }),
+      422,
+      'INVALID_PROVIDER_CONFIGURATION',
+    ],
+    [
+      'a purpose twice, by name and by OID',
+      providerBody({ templates: [{ name: 'A', extendedKeyUsages: ['serverAuth', '1.3.6.1.5.5.7.3.1'] }] }),
+      422,
+      'INVALID_PROVIDER_CONFIGURATION',
+    ],
     ['an unknown algorithm', providerBody({ keyAlgorithm: 'DSA' }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
     ['a weak key', providerBody({ keyAlgorithm: 'RSA', keySize: 1024 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],
     ['no partition', providerBody({ crlPartitions: 0 }), 422, 'INVALID_PROVIDER_CONFIGURATION'],

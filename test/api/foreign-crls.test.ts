@@ -159,6 +159,45 @@ describe('a list', () => {
     })
   })
 
+  const trustRoot = () =>
+    service.em().nativeUpdate(Ca, { fingerprint: parseCertificatePem(setup.root.pem).fingerprint }, { trusted: true })
+  const verdictOn = async ({ pem }: ForeignCertificate) =>
+    (await admin.post('/api/v1/certificates/validate', { pemCertificate: pem })).body.result
+  /** Keeps a list of the issuing CA as if it had been fetched from there, so many minutes ago. */
+  const keep = async (url: string, der: Buffer, { minutes = 0, since = new Date() } = {}) => {
+    const { fingerprint } = parseCertificatePem(setup.issuing.pem)
+    const { id: caId } = await service.em().findOneOrFail(Ca, { fingerprint })
+    const fetchedDate = new Date(Date.now() - minutes * 60_000)
+    await service.em().insert(FetchedCrl, { caId, url, thisUpdate: since, fetchedDate, der })
+  }
+  const held = (leaf: ForeignCertificate) => indexLine(serialOf(leaf), '250102030405Z,certificateHold')
+
+  test('that is later counts, also where it names no certificate that an earlier one of another address has on hold', async () => {
+    const urls = ['http://localhost:1/held', 'http://localhost:1/released'] as const
+    const leaf = await naming(...urls)
+    await imported(leaf)
+    await trustRoot()
+    const dates = ['20260101000000Z', '20991231000000Z'] as const
+    const before = await makeForeignCrl(bench, { ca: setup.issuing, index: held(leaf), dates })
+    await keep(urls[0], before, { since: new Date('2026-01-01T00:00:00Z') })
+    expect(await verdictOn(leaf)).toBe(false)
+    await keep(urls[1], good)
+    expect(await verdictOn(leaf)).toBe(true)
+  })
+
+  test('that the certificate names is looked at, however many others of the CA were fetched after it', async () => {
+    const own = 'http://localhost:1/own'
+    const leaf = await naming(own)
+    await imported(leaf)
+    await trustRoot()
+    await keep(own, await makeForeignCrl(bench, { ca: setup.issuing, index: held(leaf), point: own }), { minutes: 9 })
+    for (const part of [1, 2, 3, 4]) {
+      const point = `http://localhost:1/part-${part}`
+      await keep(point, await makeForeignCrl(bench, { ca: setup.issuing, point }))
+    }
+    expect(await verdictOn(leaf)).toBe(false)
+  })
+
   test('is not passed by on detours: where many paths are revoked, no further one is believed', async () => {
     const crossed = await makeForeignCertificate(bench, { subject: '/CN=Crossed CA', isCa: true })
     const leaf = await setup.leaf({ issuer: crossed })

@@ -194,6 +194,20 @@ describe('what is refused', () => {
     ],
     ['a date that is past', { takeOverDate: soon(-1000) }, 'INVALID_PROVIDER_CONFIGURATION'],
     ['a date past the end of the CA', { takeOverDate: soon(4000 * dayMs) }, 'INVALID_PROVIDER_CONFIGURATION'],
+    [
+      'a next CA that ends before it takes over',
+      { takeOverDate: soon(400 * dayMs), configuration: '{"issuingValidityYears":1}' },
+      'INVALID_PROVIDER_CONFIGURATION',
+    ],
+    [
+      'one of a new root that ends before it takes over',
+      {
+        takeOverDate: soon(400 * dayMs),
+        newRoot: true,
+        configuration: '{"rootValidityYears":1,"issuingValidityYears":1}',
+      },
+      'INVALID_PROVIDER_CONFIGURATION',
+    ],
   ])('%s', async (...[, members, apiError]) => {
     const provider = await newProvider(admin, { rootValidityYears: 19 })
     expect(refusalOf(await rollOver(admin, provider, members))).toEqual([422, apiError])

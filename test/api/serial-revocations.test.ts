@@ -7,12 +7,13 @@ import { Ca } from '../../storage/rows/ca.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { KeptRevocation } from '../../storage/rows/kept-revocation.ts'
 import { OcspSigner } from '../../storage/rows/ocsp-signer.ts'
+import { PrivateKey } from '../../storage/rows/private-key.ts'
 import type { ItemOutcome } from '../../workflows/issue-certificates.ts'
 import { issueWorkflowId } from '../../workflows/ids.ts'
 import { tryOpenssl, Workbench } from '../pki/openssl.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { makeForeignCertificate } from '../support/foreign-certificates.ts'
-import { factsOf, issueFor, refusalOf, statusesOf } from '../support/issuing.ts'
+import { factsOf, issueFor, refusalOf, statusesOf, until } from '../support/issuing.ts'
 import { crlWhere } from '../support/revoking.ts'
 import { adminOf, newProvider, rollOver } from '../support/rollover.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
@@ -132,6 +133,19 @@ test('a signer of OCSP answers that was revoked is told as revoked by the list a
   await listed(serialNumber, issuingCaId)
   const kept = await service.em().findOneOrFail(KeptRevocation, { issuerCaId: issuingCaId, serialNumber })
   expect(kept.validNotAfter).toEqual(validNotAfter)
+})
+
+test('a signer of OCSP answers that was revoked signs no more: another takes its place, and its key is erased', async () => {
+  const { issuingCaId } = (await admin.get((await newProvider(admin)).url)).body
+  const present = () => service.em().findOneOrFail(OcspSigner, { caId: issuingCaId, retiredDate: null })
+  const revoked = await present()
+  expect((await revoke(revoked.serialNumber, { revocationReason: 'KEY_COMPROMISE' }, issuingCaId)).status).toBe(200)
+  await until('another signer is there', async () => (await present()).id !== revoked.id)
+  expect(await service.em().count(PrivateKey, { id: revoked.privateKeyId ?? '' })).toBe(0)
+  expect(await statusOf(revoked.serialNumber, issuingCaId)).toBe('revoked')
+  const next = await present()
+  expect((await revoke(newSerial(), {}, issuingCaId)).status).toBe(200)
+  expect((await present()).id).toBe(next.id)
 })
 
 test('a serial number is revoked once, however it is written and however many ask', async () => {

@@ -93,6 +93,18 @@ describe('a path is not valid', () => {
     expect(saidOf(judge(leaf, [weakRoot]))).toBe('valid')
   })
 
+  test('by more certificates than are looked at, which is what is told', async () => {
+    const places = Array.from({ length: 12 }, (_, place) => place)
+    const cas = await Promise.all(
+      places.map(place => caOf([`L${place}`, 20 + place], place === 0 ? ['Root', 1] : [`L${place - 1}`, 19 + place])),
+    )
+    const below = (place: number) => read({ issuer: named(`L${place}`), signer: keyOf(20 + place) })
+    expect(saidOf(judge(await below(9), [root, ...cas]))).toBe('valid')
+    const why = 'The path of CN=Leaf has more than the 12 certificates that are looked at.'
+    expect(saidOf(judge(await below(10), [root, ...cas]))).toBe(why)
+    expect(saidOf(judge(await below(11), [root, ...cas]))).toBe(why)
+  })
+
   test('by a critical extension that is unknown, in any certificate of it', async () => {
     const odd = extension('1.3.6.1.4.1.99999.1', derNull, true)
     const ca = await caOf(['CA', 2], ['Root', 1], { extensions: [isCa, odd] })
@@ -230,7 +242,9 @@ describe('what is hostile takes little time', () => {
   test('a loop, and CAs that all signed each other', async () => {
     const [one, two] = [await caOf(['A', 2], ['B', 3]), await caOf(['B', 3], ['A', 2])]
     const leaf = await read({ issuer: named('A'), signer: keyOf(2) })
-    expect(timed(() => judge(leaf, [root, one, two]))).toMatch(/not known|not trusted/)
+    expect(timed(() => judge(leaf, [root, one, two]))).toBe(
+      'The issuer of CN=B, CN=A, stands below it: a circle is not trusted.',
+    )
     const keys = Array.from({ length: 8 }, (_, place) => place + 10)
     const mesh = await Promise.all(
       keys.flatMap(key => keys.map(signer => caOf([`M${key}`, key], [`M${signer}`, signer]))),

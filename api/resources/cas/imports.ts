@@ -10,7 +10,7 @@ import { exampleCaPem } from '../../kernel/examples.ts'
 import { operation } from '../../kernel/operation.ts'
 import { mapYielding, serially } from '../../kernel/yielding.ts'
 import { distinctOf, readBlocks, type Block } from '../cert-requests/import-blocks.ts'
-import { findIssuance, type Issuance } from '../cert-requests/import-issuers.ts'
+import { candidatesAmong, findIssuance, type Issuance } from '../cert-requests/import-issuers.ts'
 import { errorsOf, parsedOf, refusalIn } from '../cert-requests/import-rows.ts'
 import { shown } from './answers.ts'
 import { ImportCaRequestDto, ImportCaResponseDto, VerifyImportCaResponseDto } from './import-dtos.ts'
@@ -50,11 +50,13 @@ const adoptOrphans = async (em: EntityManager, cas: readonly NewCa[]): Promise<v
   const names = issuers.map(({ certificate }) => certificate.subjectDn)
   const fresh = new Set(cas.map(({ id }) => id))
   const orphans = (await findOrphans(em, names)).filter(({ id }) => !fresh.has(id))
+  const candidatesOf = candidatesAmong(issuers.map(({ certificate }) => certificate))
+  const ids = new Map(issuers.map(({ id, certificate }) => [certificate, id]))
   const links = await mapYielding(orphans, ({ id, der }) => {
     const orphan = parseCertificate(der)
-    return { id, issuer: issuers.find(({ certificate }) => isIssuedBy(orphan, certificate)) }
+    return { id, issuer: candidatesOf(orphan).find(ca => isIssuedBy(orphan, ca)) }
   })
-  for (const { id, issuer } of links) if (issuer) await adopt(em, id, issuer.id)
+  for (const { id, issuer } of links) if (issuer) await adopt(em, id, ids.get(issuer) ?? '')
 }
 
 const rowsOf = async (em: EntityManager, ids: readonly string[]) => {

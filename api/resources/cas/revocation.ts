@@ -1,13 +1,14 @@
 // Revoking by serial number what a CA signed and no record of a certificate tells of (contract 4.3, 12.1).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { partitionToday } from '../../../authority/links.ts'
+import { casWithoutOcspSigner } from '../../../authority/ocsp-signers.ts'
 import { completeLocal } from '../../../authority/providers/local-configuration.ts'
 import type { RevocationReason } from '../../../domain/enums.ts'
 import { Failure } from '../../../domain/failure.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { Ca } from '../../../storage/rows/ca.ts'
 import { findInfrastructureEnd, findIssued, revokeSerial } from '../../../storage/serial-revocations.ts'
-import { crlRun } from '../../../workflows/starts.ts'
+import { crlRun, ocspSignerRun } from '../../../workflows/starts.ts'
 import { operation, type Surroundings } from '../../kernel/operation.ts'
 import { RevokedSerialNumberDto, RevokeSerialNumberRequestDto } from './dtos.ts'
 
@@ -42,7 +43,19 @@ const revocationOf = async (
   await mustBeUnknown(em, ca.id, serialNumber)
   const known = await findInfrastructureEnd(em, ca.id, serialNumber)
   const partition = known ? null : await partitionOf(revoking, provider, serialNumber)
-  return { serialNumber, reason, date: clock(), validNotAfter: known ?? ca.validNotAfter, partition }
+  return {
+    serialNumber,
+    reason,
+    date: clock(),
+    validNotAfter: known ?? ca.validNotAfter,
+    partition,
+    ofInfrastructure: known !== null,
+  }
+}
+
+/** Nobody asks whether an OCSP signer is revoked (RFC 6960 4.2.2.2.1): another has to take its place. */
+const replaceSigner = async ({ em, clock, temporal }: Pick<Surroundings, 'em' | 'clock' | 'temporal'>, { id }: Ca) => {
+  if ((await casWithoutOcspSigner(em, clock(), id)).length > 0) await temporal.startSoon(ocspSignerRun(id))
 }
 
 export const revokeSerialNumber = operation('POST /cas/:id/revoke-serial-number', {
@@ -62,6 +75,7 @@ export const revokeSerialNumber = operation('POST /cas/:id/revoke-serial-number'
     const isNew = await em.transactional(tx => revokeSerial(tx, target, revocation))
     if (!isNew) throw new Failure('ALREADY_REVOKED', 'The serial number is revoked already.')
     await temporal.startSoon(crlRun(target.id))
+    if (revocation.ofInfrastructure) await replaceSigner({ em, clock, temporal }, target)
     return { caId: target.id, serialNumber, revocationReason: reason, revocationDate: revocation.date }
   },
 })

@@ -1,7 +1,10 @@
 // Who issued the certificates of an import: known CAs, or CAs of its own chains (contract 10.4, docs/decisions/0007).
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { readDer } from '../../../pki/asn1/der-reader.ts'
 import { isIssuedBy } from '../../../pki/certificate/chain.ts'
 import { parseCertificate, type CertificateDescription } from '../../../pki/certificate/certificate.ts'
+import { isSignedBy, readSigned } from '../../../pki/certificate/signed.ts'
+import { comparableName } from '../../../pki/path/comparable-name.ts'
 import { findCasNamed } from '../../../storage/known-certificates.ts'
 import type { ForeignCertificate } from './import-blocks.ts'
 import { mapYielding } from '../../kernel/yielding.ts'
@@ -31,7 +34,7 @@ const issuerClaimOf = ({ issuerNameDer, aki }: Certificate): Claim => [issuerNam
 const maxTried = 8
 
 /** Finds the CAs that may have signed a certificate, those with the very key identifier first. */
-const candidatesAmong = (cas: readonly Certificate[]) => {
+export const candidatesAmong = (cas: readonly Certificate[]) => {
   const byClaim = Map.groupBy(cas, ca => textOf(claimOf(ca)))
   const byName = Map.groupBy(cas, ca => textOf([ca.subjectNameDer, null]))
   return (certificate: Certificate): Certificate[] => {
@@ -43,16 +46,31 @@ const candidatesAmong = (cas: readonly Certificate[]) => {
 
 const sameKey = (one: Certificate, other: Certificate): boolean => one.publicKeySpki.equals(other.publicKeySpki)
 
+/** A claim with the name as names are compared (RFC 5280 7.1): another string type or case makes it none of somebody else. */
+const comparedText = ([name, keyIdentifier]: Claim): string =>
+  `${comparableName(readDer(name))}/${keyIdentifier?.toString('hex')}`
+
+/** Whether a certificate is of a key, however its issuer is written. */
+const isOfKey = ({ der }: Certificate, { publicKeySpki }: Certificate): boolean =>
+  isSignedBy(readSigned(der), publicKeySpki)
+
 /** Tells which certificates use name and key identifier of a CA that we answer for without being of its key. */
 const forgeryAmong = (ours: readonly Certificate[]) => {
-  const byClaim = Map.groupBy(ours, ca => textOf(claimOf(ca)))
-  const belies = (claim: Claim, holder: Certificate | null): boolean => {
-    const claimed = claim[1] === null ? [] : (byClaim.get(textOf(claim)) ?? [])
-    return claimed.length > 0 && !claimed.some(ca => holder !== null && sameKey(ca, holder))
+  const byClaim = Map.groupBy(ours, ca => comparedText(claimOf(ca)))
+  const identifiers = new Set(ours.map(({ ski }) => ski?.toString('hex')))
+  const claimedBy = (claim: Claim): Certificate[] => {
+    const isClaim = claim[1] !== null && identifiers.has(claim[1].toString('hex'))
+    return isClaim ? (byClaim.get(comparedText(claim)) ?? []).slice(0, maxTried) : []
+  }
+  const belies = (claim: Claim, isTrue: (ca: Certificate) => boolean): boolean => {
+    const claimed = claimedBy(claim)
+    return claimed.length > 0 && !claimed.some(isTrue)
   }
   return {
-    isImpostor: (ca: Certificate): boolean => ca.isCa && belies(claimOf(ca), ca),
-    isForged: (certificate: Certificate, signer: Certificate | null) => belies(issuerClaimOf(certificate), signer),
+    isImpostor: (certificate: Certificate): boolean =>
+      certificate.isCa && belies(claimOf(certificate), ca => sameKey(ca, certificate)),
+    isForged: (certificate: Certificate, signer: Certificate | null): boolean =>
+      belies(issuerClaimOf(certificate), ca => (signer ? sameKey(ca, signer) : isOfKey(certificate, ca))),
   }
 }
 
@@ -86,15 +104,23 @@ const chainOf = (signed: readonly Signed[], cas: readonly Certificate[]): Readon
   return new Set(inChain.map(({ fingerprint }) => fingerprint))
 }
 
+/** Those of which something holds; others are served in between. */
+const findYielding = async <T>(items: readonly T[], holds: (item: T) => boolean): Promise<ReadonlySet<T>> =>
+  new Set((await mapYielding(items, item => (holds(item) ? [item] : []))).flat())
+
 /** Checks the signatures of an import against the CAs that are known and those that come along. */
 export const findIssuance = async (em: EntityManager, imported: Iterable<ForeignCertificate>): Promise<Issuance> => {
   const certificates = [...imported].map(({ certificate }) => certificate)
   const known = await loadCas(em, certificates)
   const { isImpostor, isForged } = forgeryAmong(known.filter(ca => ca.vouchedFor).map(ca => ca.certificate))
-  const own = certificates.filter(ca => ca.isCa && ca.cryptoAlgorithm !== null && !isImpostor(ca))
+  const impostors = await findYielding(certificates, isImpostor)
+  const own = certificates.filter(ca => ca.isCa && ca.cryptoAlgorithm !== null && !impostors.has(ca))
   const signed = await findSigners(certificates, [...known.map(ca => ca.certificate), ...own])
-  const forgeries = signed.filter(({ certificate, signer }) => isImpostor(certificate) || isForged(certificate, signer))
-  const forged = new Set(forgeries.map(({ certificate }) => certificate.fingerprint))
+  const forgeries = await findYielding(
+    signed,
+    ({ certificate, signer }) => impostors.has(certificate) || isForged(certificate, signer),
+  )
+  const forged = new Set([...forgeries].map(({ certificate }) => certificate.fingerprint))
   return {
     issuerOf: new Map(
       signed.flatMap(one =>
