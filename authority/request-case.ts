@@ -60,6 +60,8 @@ export interface OpenCase<E extends Owner = EndEntity> extends CaseView {
   readonly provider: CertificateProvider
   /** The notAfter of the CA that would issue, where it is known. */
   readonly caNotAfter: Date | null
+  /** Whether the CA above it has revoked it. */
+  readonly caRevoked: boolean
   /** The key that came with the request; absent where the service makes it. */
   readonly brought: BroughtKey | null
   readonly compromised: boolean
@@ -212,7 +214,7 @@ const membersOf = ({ keyGenParams, pkcs10, publicKey }: Asked<Owner>): KeyMember
 
 /** The case as the rules of `domain` look at it; INVALID_POLICY_CONFIGURATION or TEMPLATE_NOT_FOUND. */
 export const caseOf = (open: OpenCase<Owner>): RequestCase => {
-  const { asked, realm, now, mail, caNotAfter } = open
+  const { asked, realm, now, mail, caNotAfter, caRevoked } = open
   const { policy, endEntity, validFor, keyPairMode, forRaCertificate = false } = asked
   const terms = termsFor(open)
   return {
@@ -228,6 +230,7 @@ export const caseOf = (open: OpenCase<Owner>): RequestCase => {
     keyCompromised: open.compromised,
     now,
     caNotAfter,
+    caRevoked,
   }
 }
 

@@ -81,6 +81,8 @@ export interface RequestCase {
   readonly now: Date
   /** The notAfter of the CA that would issue, where it is known. */
   readonly caNotAfter: Date | null
+  /** Whether the CA above it has revoked it. */
+  readonly caRevoked: boolean
 }
 
 /** A key that the service is to generate: the absent parameter is the first that the policy allows. */
@@ -129,11 +131,13 @@ const ownerOfUser: Check = ({ endEntity, request, mail }) => {
     refuse('VALIDATION_FAILED', 'The end entity belongs to the RA certificate of a user.')
 }
 
-const period: Check = ({ policy, request: { validFor }, now, caNotAfter, capabilities = everything }) => {
+const period: Check = ({ policy, request: { validFor }, now, caNotAfter, caRevoked, capabilities = everything }) => {
   if (validFor === null) return
   if (!policy.allowedValidForValues.includes(validFor)) refuse('VALID_FOR_NOT_ALLOWED')
   if (!capabilities.validForValues.includes(validFor))
     refuse('VALID_FOR_NOT_ALLOWED', 'The template of the policy does not allow this period.')
+  if (caRevoked)
+    refuse('VALID_FOR_NOT_ALLOWED', 'The CA of the policy is revoked: nothing is issued until a next one takes over.')
   if (caNotAfter && validity(validFor, now, 0).notAfter > caNotAfter)
     refuse('VALID_FOR_NOT_ALLOWED', 'The certificate would outlive its CA.')
 }

@@ -41,7 +41,8 @@ export interface IssuingCa {
   readonly algorithm: string
   readonly validNotBefore: Date
   readonly validNotAfter: Date
-  readonly archived: boolean
+  /** Archived, or revoked by the CA above it. */
+  readonly barred: boolean
 }
 
 /** Everything that the choice of a signer hangs on. */
@@ -86,7 +87,7 @@ const isWithin = ({ validNotBefore, validNotAfter }: Period, now: Date): boolean
 const isUsable = (state: SignerState, now: Date): boolean => !state.barred && isWithin(state, now)
 
 /** Whether a CA can issue now. */
-export const isIssuing = (ca: IssuingCa | null, now: Date): boolean => ca !== null && !ca.archived && isWithin(ca, now)
+export const isIssuing = (ca: IssuingCa | null, now: Date): boolean => ca !== null && !ca.barred && isWithin(ca, now)
 
 const stillDecrypts = ({ made, barred, retiredDate, validNotAfter }: SignerState, now: Date): boolean => {
   const end = (retiredDate ?? validNotAfter).getTime() + overlapMs

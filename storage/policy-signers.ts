@@ -9,6 +9,7 @@ import {
 } from '../domain/signer-rules.ts'
 import { EndEntity } from './rows/end-entity.ts'
 import type { Policy } from './rows/policy.ts'
+import { isRevokedCa } from './revoked-cas.ts'
 import { PolicySigner } from './rows/policy-signer.ts'
 
 /** The signers of one kind of a policy. */
@@ -37,7 +38,7 @@ const caOf = (json: Json | null): IssuingCa | null =>
     algorithm: String(json['algorithm']),
     validNotBefore: date(json['notBefore']),
     validNotAfter: date(json['notAfter']),
-    archived: json['archived'] === true,
+    barred: json['barred'] === true,
   }
 
 const stateOf = (json: Json): SignerState => ({
@@ -53,7 +54,7 @@ const stateOf = (json: Json): SignerState => ({
 })
 
 const caJson = `json_build_object('id', ca.id, 'algorithm', ca.public_key_algorithm, 'notBefore', ca.valid_not_before,
-  'notAfter', ca.valid_not_after, 'archived', ca.archived)`
+  'notAfter', ca.valid_not_after, 'barred', ca.archived or ${isRevokedCa('ca')})`
 
 const records = `select
    (select ${caJson} from certificate_provider p join ca on ca.id = p.issuing_ca_id where p.id = ?) as issuing,

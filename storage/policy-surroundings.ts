@@ -5,6 +5,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { entityOf, metadataOf, selectedColumns, type EntityType } from './entity-rows.ts'
 import { compromisedAmong } from './issue-facts.ts'
+import { isRevokedCa } from './revoked-cas.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { Policy } from './rows/policy.ts'
 import { Realm } from './rows/realm.ts'
@@ -21,6 +22,8 @@ interface Kept {
 export interface Surroundings extends Kept {
   /** The notAfter of the CA that would issue, where it is known. */
   readonly caNotAfter: Date | null
+  /** Whether the CA above it has revoked it. */
+  readonly caRevoked: boolean
 }
 
 /** Policies with their surroundings by id, and what the records say about keys. */
@@ -34,6 +37,7 @@ interface Row {
   readonly id: string
   readonly version: string
   readonly caNotAfter: string | Date | null
+  readonly caRevoked: boolean
   readonly compromised: readonly string[]
   /** The columns of the three; null where the version is the one that was named. */
   readonly rows: Readonly<Record<keyof Kept, object>> | null
@@ -60,7 +64,8 @@ const selecting = (em: EntityManager): string => {
   const json = (entity: EntityType, alias: string) =>
     `'${alias}', (select to_json(one) from (select ${selectedColumns(metadataOf(em, entity), alias)}) one)`
   const versions = ['policy', 'realm', 'provider'].map(one => `${one}.xmin, ${one}.ctid, ${one}.last_modified_date`)
-  return `select policy.id, now_there.version, ca.valid_not_after as "caNotAfter", ${compromisedAmong('$3::text[]')} as compromised,
+  return `select policy.id, now_there.version, ca.valid_not_after as "caNotAfter", ${isRevokedCa('ca')} as "caRevoked",
+      ${compromisedAmong('$3::text[]')} as compromised,
       case when known.version is distinct from now_there.version then json_build_object(
         ${json(Policy, 'policy')}, ${json(Realm, 'realm')}, ${json(CertificateProvider, 'provider')}) end as rows
     from unnest((select $1::uuid[]), (select $2::text[])) as known (id, version) join policy on policy.id = known.id
@@ -118,12 +123,12 @@ export const surroundingsOf = async (
   const named = new Map([...new Set(policyIds)].map(id => [id, kept.get(id)]))
   const versions = [...named.values()].map(known => known?.version ?? null)
   const rows = await written.all(em, [[...named.keys()], versions, keyHashes])
-  const around = rows.map(({ id, version, caNotAfter, rows: columns }): [string, Surroundings] => {
+  const around = rows.map(({ id, version, caNotAfter, caRevoked, rows: columns }): [string, Surroundings] => {
     const known = columns === null ? named.get(id) : read(em, { version, rows: columns })
     if (known === undefined) throw new Error('A policy was neither read nor kept.')
     if (columns !== null) keep(kept, id, known)
     const { policy, realm, provider } = known
-    return [id, { policy, realm, provider, caNotAfter: caNotAfter === null ? null : new Date(caNotAfter) }]
+    return [id, { policy, realm, provider, caNotAfter: caNotAfter === null ? null : new Date(caNotAfter), caRevoked }]
   })
   return { of: new Map(around), compromised: new Set(rows[0]?.compromised) }
 }

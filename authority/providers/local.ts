@@ -15,6 +15,7 @@ import {
 import { encodeName, subjectName } from '../../pki/names/name.ts'
 import { lockRow } from '../../storage/lock.ts'
 import { noteIssuingCa } from '../../storage/provider-facts.ts'
+import { wasRevoked } from '../../storage/revoked-cas.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { dividedLinksBelow } from '../links.ts'
 import type { AuthorityServices } from '../services.ts'
@@ -96,8 +97,12 @@ export const local: ProviderKind = {
     await makeAnswering(em, services, issuing)
   },
   // What is sealed is unsealed here and now (contract 10.1): a key that is open already would hide that it is lost.
-  check: async (em, services, provider) =>
-    checkCaSigner(await signerOf(em, services, { provider, open: openCaSignerAnew })),
+  check: async (em, services, provider) => {
+    const signer = await signerOf(em, services, { provider, open: openCaSignerAnew })
+    if (await wasRevoked(em, signer.caId))
+      throw new Failure('CERTIFICATE_PROVIDER_ERROR', 'The CA of the provider is revoked: let a next one take over.')
+    checkCaSigner(signer)
+  },
   rollover,
   revocationReasons: new Set(valuesOf(RevocationReason)),
   // The record is what its CRL tells: there is nobody else to ask.

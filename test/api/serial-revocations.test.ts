@@ -4,6 +4,7 @@ import { DefaultLogger } from '@temporalio/worker'
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Ca } from '../../storage/rows/ca.ts'
+import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { KeptRevocation } from '../../storage/rows/kept-revocation.ts'
 import { OcspSigner } from '../../storage/rows/ocsp-signer.ts'
@@ -65,29 +66,31 @@ const statusOf = async (serialNumber: string, ca = caId): Promise<string> => {
   return /: (good|revoked|unknown)/.exec(text)?.[1] ?? text
 }
 
+/** A run that issues a request, as the worker carries it out. */
+const runOf = async (certRequestId: string, logger = new DefaultLogger('ERROR')) => {
+  const runId = issueWorkflowId(certRequestId)
+  await service.em().nativeUpdate(CertRequest, { id: certRequestId }, { runId, runSince: new Date() })
+  const workflowExecution = { workflowId: runId, runId: randomUUID() }
+  const around = new MockActivityEnvironment({ workflowExecution }, { logger })
+  const input = { runId, certRequestIds: [certRequestId] }
+  const { issueChunk } = service.activities
+  return () => around.run<[typeof input], ItemOutcome[], typeof issueChunk>(issueChunk, input)
+}
+
 /** Issues a request while nothing can be stored, and answers what the log tells of what was signed. */
 const issueInVain = async () => {
-  const certRequestId = await scene.newRequest()
-  const runId = issueWorkflowId(certRequestId)
   const em = service.em()
-  await em.nativeUpdate(CertRequest, { id: certRequestId }, { runId, runSince: new Date() })
   const told: { serialNumber: string; issuerCaId: string }[] = []
   const logger = new DefaultLogger('WARN', ({ message, meta }) => {
     if (message === 'certificates were signed and not stored') told.push(...(meta?.['signed'] as typeof told))
   })
-  const around = new MockActivityEnvironment(
-    { workflowExecution: { workflowId: runId, runId: randomUUID() } },
-    { logger },
-  )
+  const issue = await runOf(await scene.newRequest(), logger)
   await em.execute(
     `create function out_of_order() returns trigger language plpgsql as $$ begin raise 'out of order'; end $$`,
   )
   await em.execute(
     'create trigger out_of_order before insert on certificate for each row execute function out_of_order()',
   )
-  const input = { runId, certRequestIds: [certRequestId] }
-  const { issueChunk } = service.activities
-  const issue = () => around.run<[typeof input], ItemOutcome[], typeof issueChunk>(issueChunk, input)
   await expect(issue()).rejects.toThrow('out of order')
   await em.execute('drop function out_of_order cascade')
   return { told, issue }
@@ -122,6 +125,29 @@ test('a former CA is revoked by its root', async () => {
   expect((await revoke(serialNumber, { revocationReason: 'CA_COMPROMISE' }, root)).status).toBe(200)
   expect(await statusOf(serialNumber, root)).toBe('revoked')
   expect((await listed(serialNumber, root)).entries.get(serialNumber)).toBe('CA Compromise')
+})
+
+test('a CA that its root has revoked issues nothing, until a next one has taken over', async () => {
+  const provider = await newProvider(admin)
+  const its = await makeScene(service, { certificateProviderId: provider.id })
+  const approved = await its.newRequest()
+  const { issuingCaId } = (await admin.get(provider.url)).body
+  const { issuerCaId, serialNumber } = await service.em().findOneOrFail(Ca, { id: issuingCaId })
+  expect((await revoke(serialNumber, { revocationReason: 'KEY_COMPROMISE' }, issuerCaId ?? '')).status).toBe(200)
+  const path = `/api/v1/certificates/cert-requests/${approved}`
+  const refused = await its.owner.post(path)
+  expect(refusalOf(refused)).toEqual([422, 'VALID_FOR_NOT_ALLOWED'])
+  expect(refused.body.errorMessage).toBe(
+    'The CA of the policy is revoked: nothing is issued until a next one takes over.',
+  )
+  const [outcome] = await (await runOf(approved))()
+  expect(outcome?.failure?.apiError).toBe('VALID_FOR_NOT_ALLOWED')
+  const probe = await admin.post(`/api/v1/certificate-providers/${provider.id}/check-connection`)
+  expect([probe.status, probe.body.result]).toEqual([200, false])
+  expect((await rollOver(admin, provider)).status).toBe(200)
+  const { id } = await issueFor(its)
+  expect((await service.em().findOneOrFail(Certificate, { id })).issuerCaId).not.toBe(issuingCaId)
+  expect((await admin.post(`/api/v1/certificate-providers/${provider.id}/check-connection`)).body.result).toBe(true)
 })
 
 test('a signer of OCSP answers that was revoked is told as revoked by the list and by OCSP', async () => {

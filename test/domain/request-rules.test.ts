@@ -34,6 +34,7 @@ const base: RequestCase = {
   keyCompromised: false,
   now,
   caNotAfter: null,
+  caRevoked: false,
 }
 
 type Change = { [K in keyof RequestCase]?: Partial<RequestCase[K]> | null }
@@ -120,6 +121,7 @@ const cases: [string, Change, ApiError | null][] = [
     'CRYPTO_RESTRICTION_VIOLATION',
   ],
   ['a CA that ends before', { caNotAfter: inDays(100) }, 'VALID_FOR_NOT_ALLOWED'],
+  ['a CA that is revoked', { caRevoked: true }, 'VALID_FOR_NOT_ALLOWED'],
   ['a CA that ends at the same second', { caNotAfter: new Date('2031-07-31T09:59:59Z') }, null],
   ['a CA that ends a second before', { caNotAfter: new Date('2031-07-31T09:59:58Z') }, 'VALID_FOR_NOT_ALLOWED'],
   ['a request signed by another', brought({ checkProof: throwing('INVALID_PKCS10') }), 'INVALID_PKCS10'],

@@ -19,7 +19,7 @@ const ca: IssuingCa = {
   algorithm: 'RSA',
   validNotBefore: day(-10),
   validNotAfter: day(3000),
-  archived: false,
+  barred: false,
 }
 const made = (members: Partial<SignerState> = {}): SignerState => ({
   certificateId: 'present',
@@ -99,7 +99,7 @@ test.each([
   ['has RSA', ca, { ...none, signing: 'ca' }],
   ['has EC', { ...ca, algorithm: 'EC' }, none],
   ['has expired', { ...ca, validNotAfter: day(-1) }, none],
-  ['is archived', { ...ca, archived: true }, none],
+  ['is archived or revoked', { ...ca, barred: true }, none],
   ['is not made yet', null, none],
 ])('the CA itself signs when it %s', (_, issuing, expected) => {
   expect(choose([], { issuing }, { enabled: true, signerMode: 'CA' })).toEqual(expected)
