@@ -28,6 +28,10 @@ const keeping = `insert into kept_revocation
      and c.valid_not_after >= least($2::timestamptz, last.this_update)
   on conflict do nothing`
 
+/** What a spent challenge was good for again and again is gone: the same message would make another request. */
+const endingChallenges = `delete from scep_challenge s using cert_request r
+  where r.id = any(${ids}) and s.end_entity_id = r.end_entity_id and s.policy_id = r.policy_id and s.spent_date is not null`
+
 const droppingGrants = `delete from permission_grant where resource_id = any(${ids})`
 const droppingSigners = `delete from policy_signer where certificate_id = any(${ids}) returning private_key_id as id`
 const droppingCertificates = `with gone as (delete from certificate where id = any(${ids}) returning private_key_id as id)
@@ -61,6 +65,7 @@ export const deleteRequests = async (
   const step = { which: `t.id = any(${ids})`, type: 'ENTITY_DELETED', what }
   await recordEach(em, { ids: certificateIds, now }, { ...step, kind: 'CERTIFICATE' })
   await recordEach(em, { ids: requestIds, now }, { ...step, kind: 'CERT_REQUEST' })
+  await run(em, endingChallenges, [requestIds])
   await run(em, droppingGrants, [[...requestIds, ...certificateIds]])
   const ofSigners = await run(em, droppingSigners, [certificateIds])
   const ofCertificates = await run(em, droppingCertificates, [certificateIds])

@@ -80,6 +80,8 @@ export type SignedForm =
   | 'OCSP ResponseData'
   | 'CertificationRequestInfo'
   | 'CMS SignedAttributes'
+  | 'CMS ContentInfo'
+  | 'AttributeCertificateInfo'
 
 const { integer, oid, sequence, set, utcTime, generalizedTime } = universal
 
@@ -92,6 +94,8 @@ const orders: readonly (readonly [SignedForm, readonly (readonly number[])[]])[]
   ['OCSP ResponseData', [[contextClass], [contextClass + 1, contextClass + 2], [generalizedTime], [sequence]]],
   ['OCSP ResponseData', [[contextClass + 1, contextClass + 2], [generalizedTime], [sequence]]],
   ['CertificationRequestInfo', [[integer], [sequence], [sequence]]],
+  ['CMS ContentInfo', [[oid], [contextClass]]],
+  ['AttributeCertificateInfo', [[integer], [sequence], [contextClass], [sequence], [integer], [sequence], [sequence]]],
 ]
 
 const startsWith = (members: readonly Header[], order: readonly (readonly number[])[]): boolean =>
@@ -102,8 +106,9 @@ const isAttribute = (bytes: Buffer, member: Header): boolean =>
 
 /**
  * The form of which the octets are, or begin with, a value in any encoding of BER, or null: certificates and their requests
- * (RFC 5280 4.1.2, RFC 2986 4.1), lists (RFC 5280 5.1.2), OCSP answers (RFC 6960 4.2.1) and the signed attributes of CMS
- * (RFC 5652 5.4) such as those of time stamps and SCEP. Their members are looked at by kind only.
+ * (RFC 5280 4.1.2, RFC 2986 4.1), lists (RFC 5280 5.1.2), OCSP answers (RFC 6960 4.2.1), the signed attributes of CMS
+ * (RFC 5652 5.4) such as those of time stamps and SCEP, CMS content that is signed without such attributes (the next CA of
+ * RFC 8894 4.7.1), and attribute certificates (RFC 5755 4.1). Their members are looked at by kind only.
  */
 export const findSignedForm = (bytes: Buffer): SignedForm | null => {
   const header = readHeader(bytes, 0)

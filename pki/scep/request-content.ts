@@ -60,19 +60,24 @@ const refusalOfProof = ({ code, message }: Failure, { signatureChecked }: Pkcs10
   return new ScepRefusal(isAlgorithm ? 'badAlg' : 'badRequest', message, reply)
 }
 
-const checkProof = (request: Pkcs10Description, reply: ReplyContext): void => {
+/**
+ * The signature of the request is all that shows that nobody has put its envelope together from blocks of another's. Until it
+ * is right nothing is told of what was read, or strangers would read by it; but to those whose own key is in it.
+ */
+const checkProof = (request: Pkcs10Description, message: ScepRequest): void => {
   try {
     mustBeProven(request)
   } catch (error) {
-    throw error instanceof Failure ? refusalOfProof(error, request, reply) : error
+    if (!(error instanceof Failure)) throw error
+    if (!request.publicKeySpki.equals(message.signer.spki)) throw undecipherable(message)
+    throw refusalOfProof(error, request, message)
   }
 }
 
-const readEnrolment = (plaintext: Buffer, reply: ReplyContext): Enrolment => {
+const readEnrolment = (plaintext: Buffer, message: ScepRequest): Enrolment => {
   const request = parsePkcs10(plaintext)
-  const challengePassword = getChallenge(plaintext, reply)
-  checkProof(request, reply)
-  return { kind: 'ENROLMENT', request, challengePassword }
+  checkProof(request, message)
+  return { kind: 'ENROLMENT', request, challengePassword: getChallenge(plaintext, message) }
 }
 
 const readPoll = (plaintext: Buffer): Poll =>
@@ -92,7 +97,7 @@ const readLookup = (plaintext: Buffer): Lookup =>
     return { kind: 'LOOKUP', issuer, serialNumber: serialNumber.toString('hex').replace(/^0+(.)/, '$1') }
   })
 
-const readers: Readonly<Record<RequestType, (plaintext: Buffer, reply: ReplyContext) => RequestContent>> = {
+const readers: Readonly<Record<RequestType, (plaintext: Buffer, message: ScepRequest) => RequestContent>> = {
   PKCSReq: readEnrolment,
   RenewalReq: readEnrolment,
   CertPoll: readPoll,
@@ -102,8 +107,9 @@ const readers: Readonly<Record<RequestType, (plaintext: Buffer, reply: ReplyCont
 
 /**
  * Reads what was in the envelope of a request. Throws nothing but ScepRefusal: what cannot be parsed is what could not be
- * decrypted (a wrong key may yield garbage); MalformedChallenge for one that stands twice, has no value or is no text; badRequest for a
- * PKCS#10 signature that is wrong; badAlg for a key or signature that is not supported.
+ * decrypted (a wrong key may yield garbage), and neither could a PKCS#10 request be whose signature is wrong or cannot be checked.
+ * Only where its key is that of the signer of the message that is told: badRequest for the signature, badAlg for a key or
+ * signature that is not supported. MalformedChallenge for a challenge that stands twice, has no value or is no text.
  */
 export const readRequestContent = (request: ScepRequest, plaintext: Buffer): RequestContent => {
   try {

@@ -20,9 +20,13 @@ const nothing = (reason?: string): Refused =>
 /** What the service does not tell, such as a certificate that was archived a moment ago, is not there. */
 const refusedBy = (error: unknown): unknown => (error instanceof ServiceRefusal ? nothing(error.message) : error)
 
-const found = async ({ service }: Gateway, { policy, request }: Asked, { issuer, serialNumber }: Lookup) => {
+/** Opens what is looked up, for those alone who may look something up. */
+type Read = () => Promise<Lookup>
+
+const found = async ({ service }: Gateway, { policy, request }: Asked, read: Read) => {
   const trouble = troubleOf(await signerOf(service, request.signer.der), policy)
   if (trouble !== null) throw notAuthorised(trouble)
+  const { issuer, serialNumber } = await read()
   const certificate = await service.bySerialNumber(issuer, serialNumber)
   if (certificate?.realmId === policy.realmId) return certificate
   throw nothing()
@@ -42,9 +46,9 @@ const listOf = async ({ service }: Gateway, id: string): Promise<Buffer> => {
 
 const answering =
   (bagOf: (gateway: Gateway, id: string) => Promise<Buffer>) =>
-  async (gateway: Gateway, asked: Asked, lookup: Lookup): Promise<Outcome> => {
+  async (gateway: Gateway, asked: Asked, read: Read): Promise<Outcome> => {
     try {
-      const { id } = await found(gateway, asked, lookup)
+      const { id } = await found(gateway, asked, read)
       return { status: 'SUCCESS', bag: await bagOf(gateway, id), certificateId: id }
     } catch (error) {
       throw refusedBy(error)

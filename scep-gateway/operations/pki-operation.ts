@@ -1,11 +1,12 @@
 // PKIOperation (RFC 8894 3, 4.3): whatever can be read is answered by a signed CertRep, refusals as well.
 import { createHash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { CmsError } from '../../pki/cms/cms-error.ts'
 import { isAddressedTo } from '../../pki/cms/enveloped-data.ts'
 import { finishCertRep, prepareFailure, preparePending, prepareSuccess } from '../../pki/scep/cert-rep.ts'
 import type { UnsignedCertRep } from '../../pki/scep/cert-rep.ts'
 import { MalformedChallenge, type ReplyContext, ScepRefusal, undecipherable } from '../../pki/scep/refusal.ts'
-import { readRequestContent, type RequestContent } from '../../pki/scep/request-content.ts'
+import { type Lookup, readRequestContent, type RequestContent } from '../../pki/scep/request-content.ts'
 import { readScepRequest, type ScepRequest } from '../../pki/scep/request.ts'
 import type { FailInfo } from '../../pki/scep/vocabulary.ts'
 import type { Gateway } from '../gateway.ts'
@@ -53,22 +54,51 @@ const mayBeFor = ({ envelope }: ScepRequest, signer: Buffer): boolean => {
   }
 }
 
-const decrypt = async ({ service, policies }: Gateway, { policy, request }: Asked): Promise<RequestContent> => {
+/** The text in an envelope, null where the service cannot decrypt it. */
+const textIn = async ({ service, policies }: Gateway, { policy, request }: Asked): Promise<Buffer | null> => {
   try {
-    const plaintext = await policies.asking(policy.id, service.decrypt(policy.id, request.envelopeBytes))
-    return readRequestContent(request, plaintext)
+    return await policies.asking(policy.id, service.decrypt(policy.id, request.envelopeBytes))
   } catch (error) {
     if (!(error instanceof ServiceRefusal) || error.apiError !== 'DECRYPTION_FAILED') throw error
-    if (mayBeFor(request, policy.signer)) throw undecipherable(request)
+    if (mayBeFor(request, policy.signer)) return null
     throw new ScepRefusal('badRequest', 'The envelope is for somebody else', request)
   }
 }
 
+/** A refusal comes so long after the service has answered, however far the text could be read. */
+const evenMs = 25
+
+const open = async (gateway: Gateway, asked: Asked): Promise<RequestContent> => {
+  const text = await textIn(gateway, asked)
+  const began = performance.now()
+  try {
+    if (text === null) throw undecipherable(asked.request)
+    return readRequestContent(asked.request, text)
+  } catch (error) {
+    await pause(Math.max(0, evenMs - (performance.now() - began)))
+    throw error
+  }
+}
+
+const openLookup = async (gateway: Gateway, asked: Asked): Promise<Lookup> => {
+  const content = await open(gateway, asked)
+  if (content.kind === 'LOOKUP') return content
+  throw undecipherable(asked.request)
+}
+
+/**
+ * Whoever has seen an envelope can send it in a message of his own, and change what it decrypts to: CBC keeps nobody from it.
+ * So what is read in it decides on no answer before somebody is known to be behind it: a poll is not opened at all, a look-up
+ * for nobody but holders of certificates, and an enrolment has its own signature (`pki/scep/request-content.ts`).
+ */
 const fulfil = async (gateway: Gateway, asked: Asked): Promise<Outcome> => {
-  const content = await decrypt(gateway, asked)
-  if (content.kind === 'ENROLMENT') return enrol(gateway, asked, content)
-  if (content.kind === 'POLL') return poll(gateway, asked)
-  return asked.request.messageType === 'GetCert' ? getCert(gateway, asked, content) : getCrl(gateway, asked, content)
+  const { messageType } = asked.request
+  if (messageType === 'CertPoll') return poll(gateway, asked)
+  if (messageType === 'GetCert') return getCert(gateway, asked, () => openLookup(gateway, asked))
+  if (messageType === 'GetCRL') return getCrl(gateway, asked, () => openLookup(gateway, asked))
+  const content = await open(gateway, asked)
+  if (content.kind !== 'ENROLMENT') throw undecipherable(asked.request)
+  return enrol(gateway, asked, content)
 }
 
 /** An end that is not signed yet, and what the log says of it. */

@@ -6,11 +6,12 @@ import { EndEntity } from '../../storage/rows/end-entity.ts'
 import { Policy } from '../../storage/rows/policy.ts'
 import { ScepChallenge } from '../../storage/rows/scep-challenge.ts'
 import { Setting } from '../../storage/rows/setting.ts'
+import { deleteRequests } from '../../storage/purged-requests.ts'
 import { hashOfChallenge } from '../../storage/scep-challenges.ts'
 import { startApi, type Api } from '../support/api.ts'
 import { makeDevice, passwordRow, secretOf, type Device } from '../support/end-entity-passwords.ts'
 import { refusalOf } from '../support/issuing.ts'
-import { makeEndEntity, makePolicy, makeRealm } from '../support/records.ts'
+import { makeEndEntity, makePolicy, makeRealm, makeRequest } from '../support/records.ts'
 
 let api: Api
 let device: Device
@@ -31,6 +32,17 @@ const ask = (members: object = {}) => device.owner.post(pathOf(), { policyId: de
 const newSecret = async (members: object = {}) => secretOf(await device.newChallenge(members))
 const kindsOf = async ({ endEntity }: Device): Promise<string[]> =>
   (await api.em().find(AuditEvent, { objectId: endEntity.id }, { orderBy: { id: 'asc' } })).map(one => one.eventType)
+
+test('a spent challenge is good for nothing once the request that it was spent on is deleted', async () => {
+  const secret = await newSecret()
+  const members = { transaction: 'once' }
+  expect([await device.passes(secret, members), await device.passes(secret, members)]).toEqual([true, true])
+  const em = api.em()
+  const { id } = await makeRequest(em, device.policy, device.endEntity)
+  await em.transactional(tx => deleteRequests(tx, [id], { what: 'deleted', now: new Date() }))
+  expect(await device.passes(secret, members)).toBe(false)
+  expect(await device.passes(await newSecret(), members)).toBe(true)
+})
 
 describe('createScepChallenge', () => {
   test('answers the form of the password method, and keeps a hash alone', async () => {

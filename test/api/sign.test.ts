@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { buildTbs, generateSerialNumber } from '../../pki/certificate/certificate.ts'
+import { certificatesOnly } from '../../pki/cms/degenerate.ts'
 import { Seal } from '../../storage/seal.ts'
 import { AuditEvent } from '../../storage/rows/audit-event.ts'
 import { Ca } from '../../storage/rows/ca.ts'
@@ -10,6 +11,7 @@ import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { leafInput, makeRoot } from '../pki/hierarchy.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import { blocksOf, refusalOf } from '../support/issuing.ts'
+import { adminOf, newProvider as newLocalProvider, rollOver, soon } from '../support/rollover.ts'
 import { decrypt, gatewayOf, makeScepScene, replyAttributes, signScep } from '../support/scep.ts'
 import type { ApiCaller } from '../support/api.ts'
 import { makeScene, startService, type Scene, type Service } from '../support/service.ts'
@@ -94,6 +96,7 @@ describe('what a CA says by itself is refused:', () => {
     ['a certificate', tbsCertificate],
     ['a certificate and more', async () => Buffer.concat([await tbsCertificate(), Buffer.from('more')])],
     ['signed attributes', async () => replyAttributes()],
+    ['a next CA that nobody planned', async () => certificatesOnly([await tbsCertificate()])],
   ])('%s', async (_, make) => {
     const { policyId } = sceneOf('RSA')
     const reply = await sign(await gatewayOf(service, policyId), { policyId }, await make())
@@ -104,6 +107,21 @@ describe('what a CA says by itself is refused:', () => {
       expect.stringMatching(/^Data with SHA-256 [0-9a-f]{64} not signed by the CA CN=.* of policy/),
     ])
   })
+})
+
+test('a next CA that is planned is told, and no other', async () => {
+  const admin = await adminOf(service)
+  const provider = await newLocalProvider(admin)
+  const { policyId } = await makeScene(service, { certificateProviderId: provider.id })
+  const gateway = await gatewayOf(service, policyId)
+  await rollOver(admin, provider, { takeOverDate: soon(86_400_000) })
+  const { body } = await admin.get(provider.url)
+  const { issuerCaId, der } = await service.em().findOneOrFail(Ca, { id: body.nextIssuingCaId })
+  const { der: root } = await service.em().findOneOrFail(Ca, { id: issuerCaId ?? '' })
+  const planned = certificatesOnly([der, root])
+  expect((await sign(gateway, { policyId }, planned)).status).toBe(200)
+  for (const other of [certificatesOnly([root, der]), certificatesOnly([der]), Buffer.concat([planned, Buffer.of(0)])])
+    expect(refusalOf(await sign(gateway, { policyId }, other))).toEqual([422, 'SIGNING_REFUSED'])
 })
 
 test('it is for API clients with SIGN on the policy', async () => {

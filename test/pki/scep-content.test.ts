@@ -117,10 +117,14 @@ test('scep case 33: a wrong signature of the PKCS#10 request is badRequest, one 
   })
 })
 
-test('a key of an algorithm that is none of ours is badAlg', async () => {
+test('what nobody has proven is as what cannot be decrypted, unless its key is that of the signer', async () => {
   const { keyFile } = await dsaKey()
-  const der = (await openssl('req', '-new', '-key', keyFile, '-subj', '/CN=dsa', '-outform', 'DER')).output
-  expect(refusalOf(() => read(der)).failInfo).toBe('badAlg')
+  const dsa = (await openssl('req', '-new', '-key', keyFile, '-subj', '/CN=dsa', '-outform', 'DER')).output
+  const good = await makePkcs10()
+  const wrong = Buffer.from(good)
+  wrong[wrong.length - 1] = (wrong.at(-1) ?? 0) ^ 1
+  expect(read(good)).toMatchObject({ kind: 'ENROLMENT' })
+  for (const unproven of [dsa, wrong]) expect(refusalOf(() => read(unproven)).failInfo).toBe('badMessageCheck')
 })
 
 const dsaKey = async () => {

@@ -1,12 +1,13 @@
 // Envelopes that strangers make: recipients that cannot be read, and more octets than the service takes.
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { octetString, printableString } from '../../pki/asn1/der.ts'
+import { bitString, context, integer, octetString, oid, printableString, sequence } from '../../pki/asn1/der.ts'
 import { parseCertificate } from '../../pki/certificate/certificate.ts'
 import { sealEnvelopedData } from '../../pki/cms/sealing.ts'
+import { createPkcs10 } from '../../pki/pkcs10.ts'
 import { craftRequest } from '../pki/scep-exchange.ts'
 import { closing } from '../support/closing.ts'
-import { connect, lookupContent, postMessage, type Connection } from '../support/scep-device.ts'
+import { connect, lookupContent, newDevice, postMessage, type Connection, type Device } from '../support/scep-device.ts'
 import { startGateway } from '../support/scep-gateway.ts'
 import { enrolAt, partyOf, refusal, startScep, type Owner, type ScepSetting } from '../support/scep-setting.ts'
 
@@ -21,15 +22,15 @@ beforeAll(async () => {
   connection = await connect(setting.gateway.scepUrl, owner.device)
 })
 
-/** Sends a GetCert of the own certificate in an envelope and reads the reply. */
-const ask = async (envelope: Buffer) => {
+/** Sends an envelope in a message of a device and reads the reply: unless said, a GetCert of the one that is enrolled. */
+const ask = async (envelope: Buffer, device: Device = owner.device, type = '21') => {
   const [senderNonce, transactionId] = [randomBytes(16), 'transaction 1']
   const attributes = {
-    messageType: [printableString('21')],
+    messageType: [printableString(type)],
     senderNonce: [octetString(senderNonce)],
     transactionId: [printableString(transactionId)],
   }
-  const party = partyOf(owner.device)
+  const party = partyOf(device)
   const der = await craftRequest({ envelope, attributes }, party, party)
   const response = await postMessage(setting.gateway.scepUrl, der)
   expect(response.status).toBe(200)
@@ -63,3 +64,50 @@ test('an envelope of more octets than the service takes is refused by a signed r
     expect(refusal(reply)).toEqual(['FAILURE', 'badRequest', 'The envelope is longer than 135000 octets.'])
   }
 })
+
+const sealed = (content: Buffer): Buffer =>
+  sealEnvelopedData(content, { recipients: [connection.signers[0] as Buffer], cipher: 'AES-128-CBC' })
+
+/** What the envelope of another may decrypt to once a stranger has changed it: he must not be told which it is. */
+const readings: readonly (readonly [string, (pkcs10: Buffer) => Buffer])[] = [
+  ['noise', () => randomBytes(400)],
+  ['names', () => sequence(sequence(), sequence(octetString(randomBytes(32))))],
+  ['a serial number', () => sequence(sequence(), integer(7))],
+  [
+    'a request whose signature is wrong',
+    pkcs10 => Buffer.concat([pkcs10.subarray(0, -1), Buffer.of((pkcs10.at(-1) ?? 0) ^ 1)]),
+  ],
+  [
+    'a request whose key is of no kind',
+    () =>
+      sequence(
+        sequence(integer(0), sequence(), sequence(sequence(oid('1.2.3')), bitString(Buffer.alloc(9))), context(0)),
+        sequence(oid('1.2.3')),
+        bitString(Buffer.alloc(9)),
+      ),
+  ],
+]
+
+test.each([
+  ['PKCSReq', '19', 'badMessageCheck'],
+  ['RenewalReq', '17', 'badMessageCheck'],
+  ['CertPoll', '20', 'badCertId'],
+  ['GetCert', '21', 'badRequest'],
+  ['GetCRL', '22', 'badRequest'],
+])(
+  'a stranger who sends the envelope of another in a %s of his own learns nothing of it',
+  async (_, type, failInfo) => {
+    const stranger = await newDevice('stranger.example.org')
+    const { keys } = await newDevice('another.example.org')
+    const secret = await createPkcs10({
+      subject: { commonName: 'another.example.org' },
+      sans: [],
+      keys,
+      challengePassword: `${randomUUID()}:secret`,
+    })
+    const replies: ReturnType<typeof refusal>[] = []
+    for (const [, reading] of readings) replies.push(refusal(await ask(sealed(reading(secret)), stranger, type)))
+    expect(replies[0]?.slice(0, 2)).toEqual(['FAILURE', failInfo])
+    expect(replies).toEqual(Array.from(readings, () => replies[0]))
+  },
+)

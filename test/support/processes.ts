@@ -10,6 +10,7 @@ import { demoPrincipals, type Started } from '../../embedded/environment.ts'
 import { freePort } from '../../embedded/processes/ports.ts'
 import { startPostgres, type Postgres } from '../../embedded/servers/postgres.ts'
 import type { RunningProcess } from '../../embedded/processes/process.ts'
+import { until } from '../../embedded/processes/until.ts'
 import { startTemporal, type Temporal } from '../../embedded/servers/temporal.ts'
 import { openStorage } from '../../storage/orm.ts'
 import { realmSecrets } from './keycloak.ts'
@@ -17,6 +18,8 @@ import { createClient, stack, tokenFor } from './stack.ts'
 
 const database = 'certwright'
 const adminClient = { clientId: demoPrincipals.adminClientId, secret: realmSecrets.ADMIN_CLIENT_SECRET }
+
+const firstStartMs = 60_000
 
 /** The client by which their worker writes to the identity provider. */
 export const directoryClient = {
@@ -153,7 +156,16 @@ export const startProcesses = async (options: ProcessesOptions = {}) => {
     for (const part of [running.api, running.worker, running.temporal, running.postgres]) await part.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-  await apiReady(running.api, started.addresses.baseUrl).catch(async (error: unknown) => {
+  // The API serves before the worker has made the first administrators.
+  const firstStart = async (): Promise<void> => {
+    const made = await orm.em.fork().execute(`select from setting where settings_key = 'system.realm-id'`)
+    if (made.length === 0) throw new Error('the first start is under way')
+  }
+  const ready = async (): Promise<void> => {
+    await apiReady(running.api, started.addresses.baseUrl)
+    await until({ part: running.worker, timeoutMs: firstStartMs }, firstStart)
+  }
+  await ready().catch(async (error: unknown) => {
     await stop()
     throw error
   })

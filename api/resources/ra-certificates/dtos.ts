@@ -36,7 +36,7 @@ export const UpdateUserRaCertificateDto = dto('UpdateUserRaCertificateDto', {
 
 /** The RA certificates that users are to get, with keys that the service makes. */
 export const CreateRaCertBatchRequestDto = dto('CreateRaCertBatchRequestDto', {
-  userIds: idsOf(),
+  userIds: idsOf(1000),
   policyId: maybe(Uuid),
   validFor: asked.validFor,
   keyGenParamsDto: KeyGenParamsDto,

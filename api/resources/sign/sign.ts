@@ -5,8 +5,10 @@ import { openPolicyCa, type PolicySignerKey } from '../../../authority/policy-si
 import { Failure } from '../../../domain/failure.ts'
 import { isIssuing } from '../../../domain/signer-rules.ts'
 import { digests } from '../../../pki/cms/algorithms.ts'
+import { certificatesOnly } from '../../../pki/cms/degenerate.ts'
 import { findSignedForm } from '../../../pki/cms/signed-forms.ts'
 import { keyAlgorithmOf } from '../../../pki/keys/algorithms.ts'
+import { loadIssuers } from '../../../storage/chain.ts'
 import { findSignerRecords } from '../../../storage/policy-signers.ts'
 import { CertificateProvider } from '../../../storage/rows/certificate-provider.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
@@ -23,21 +25,26 @@ const caOf = async (
   em: EntityManager,
   policy: Policy,
   { seal, now }: { seal: Seal; now: Date },
-): Promise<PolicySignerKey & { readonly caId: string }> => {
+): Promise<PolicySignerKey & { readonly caId: string; readonly nextCaId: string | null }> => {
   const provider = await em.findOneOrFail(CertificateProvider, { id: policy.certificateProviderId })
   if (provider.certificateProviderType !== 'LOCAL') throw new Failure('NOT_SUPPORTED_BY_PROVIDER')
-  const { issuing } = await findSignerRecords(em, { policy, kind: 'SCEP', home: policy }, now)
+  const { issuing, nextCaId } = await findSignerRecords(em, { policy, kind: 'SCEP', home: policy }, now)
   if (!issuing || !isIssuing(issuing, now))
     throw new Failure('SIGNER_NOT_AVAILABLE', 'The policy has no CA that may sign now.')
-  return { ...(await openPolicyCa(em, seal, issuing.id)), caId: issuing.id }
+  return { ...(await openPolicyCa(em, seal, issuing.id)), caId: issuing.id, nextCaId }
 }
 
 const refuse = (message: string): never => {
   throw new Failure('SIGNING_REFUSED', message)
 }
 
-const mustBeFree = (data: Uint8Array): void => {
+/** Whether it is what GetNextCACert tells (RFC 8894 4.7.1): the chain of the CA that takes over, which is decided. */
+const tellsNextCa = async (em: EntityManager, data: Uint8Array, nextCaId: string | null): Promise<boolean> =>
+  nextCaId !== null && certificatesOnly((await loadIssuers(em, nextCaId)).map(({ der }) => der)).equals(data)
+
+const mustBeFree = async (em: EntityManager, data: Uint8Array, nextCaId: string | null): Promise<void> => {
   const form = findSignedForm(Buffer.from(data))
+  if (form === 'CMS ContentInfo' && (await tellsNextCa(em, data, nextCaId))) return
   if (form) refuse(`The data is a ${form}: the CA would say by its signature what it did not decide.`)
 }
 
@@ -63,12 +70,12 @@ export const signDataWithCA = operation('POST /sign/sign-with-ca', {
   fails: [415, 422],
   refuses: ['NOT_SUPPORTED_BY_PROVIDER', 'SIGNER_NOT_AVAILABLE', 'SIGNING_REFUSED'],
   handle: async ({ policy, body: { dataBase64: data, digestAlgorithm }, em, seal, clock }) => {
-    const { caId, certificate, key } = await caOf(em, policy, { seal, now: clock() })
+    const { caId, nextCaId, certificate, key } = await caOf(em, policy, { seal, now: clock() })
     const caChainPem = await chainPem(em, caId)
     const verb = `signed by the CA ${certificate.subjectDn}`
     const use = { type: 'DATA_SIGNED', policy, data, verb, now: clock() } as const
     const { signatureBase64, signatureAlgorithm } = await recorded(em, use, async () => {
-      mustBeFree(data)
+      await mustBeFree(em, data, nextCaId)
       const { digest, name } = algorithmFor(key, digestAlgorithm)
       return { signatureBase64: await signData(data, { digest, key }), signatureAlgorithm: name }
     })
