@@ -89,15 +89,30 @@ const peopleOf = (call: ServiceClient) => ({
     (await unless(['ALREADY_EXISTS'], call(answers.endEntity, 'POST /end-entities', { body })))?.id,
 })
 
-const requestsOf = (call: ServiceClient) => ({
+/** Who we are, which never changes while the client of this process is the same. */
+const ownIdOf = (call: ServiceClient) => {
+  let known: Promise<string> | undefined
+  return (): Promise<string> => {
+    known ??= call(answers.principal, 'GET /authenticated-principal').then(({ id }) => id)
+    known.catch(() => (known = undefined))
+    return known
+  }
+}
+
+const requestsOf = (call: ServiceClient, ownId = ownIdOf(call)) => ({
   createRequest: ({ pkcs10, ...asked }: NewRequest): Promise<KnownRequest> => {
     const body = { ...asked, keyPairMode: 'PKCS10', pkcs10ReqBase64: pkcs10.toString('base64') }
     return call(answers.request, 'POST /cert-requests', { body })
   },
   request: (id: string): Promise<KnownRequest> => call(answers.request, `GET /cert-requests/${id}`),
-  /** The requests with a reference, newest first. */
-  requestsOf: async (realmId: string, reference: string): Promise<readonly KnownRequest[]> =>
-    (await call(requestPage, 'POST /cert-requests/search?size=50', { body: { realmId, reference } })).content,
+  /** The requests under a policy with a reference, newest first: our own, since anybody may choose that of a device. */
+  requestsOf: async (
+    { id: policyId, realmId }: { readonly id: string; readonly realmId: string },
+    reference: string,
+  ): Promise<readonly KnownRequest[]> => {
+    const body = { realmId, policyId, createdBy: await ownId(), reference }
+    return (await call(requestPage, 'POST /cert-requests/search?size=50', { body })).content
+  },
   /** The issued certificate with its chain, leaf first. */
   issue: (requestId: string, within: { readonly milliseconds: number; readonly ending: AbortSignal }) =>
     call(answers.issued, `POST /certificates/cert-requests/${requestId}`, within),

@@ -20,7 +20,7 @@ export const poll = async (
 ): Promise<Outcome> => {
   const wanted = referenceOf(policy.id, request)
   try {
-    const [latest] = await gateway.service.requestsOf(policy.realmId, wanted)
+    const [latest] = await gateway.service.requestsOf(policy, wanted)
     if (!latest) throw new Refused('badCertId', 'No request has this transaction id and key.')
     await mustNotBeRevoked(gateway, request)
     return await follow(gateway, latest)

@@ -61,7 +61,7 @@ class Wishing {
 
   async latest(): Promise<KnownRequest | undefined> {
     const { policy, reference } = this.#wish
-    const all = await this.#gateway.service.requestsOf(policy.realmId, reference)
+    const all = await this.#gateway.service.requestsOf(policy, reference)
     return all.find(
       ({ endEntityId, pkcs10ReqBase64 }) =>
         endEntityId === this.#wisher.endEntityId && pkcs10ReqBase64?.equals(this.#pkcs10),

@@ -145,7 +145,7 @@ describe('scep case 35: a policy with approval', () => {
       const [request] = await service.em().find(CertRequest, { endEntityId })
       return careful.owner.patch(`/api/v1/cert-requests/${request?.id}/${verb}`, {})
     }
-    return { url: own.scepUrl, name, endEntityId, connection, draft, poll, decide }
+    return { careful, url: own.scepUrl, name, endEntityId, connection, draft, poll, decide }
   }
 
   test('the device waits, polls, and gets its certificate after the approval', async () => {
@@ -184,6 +184,23 @@ describe('scep case 35: a policy with approval', () => {
     expect(refusal(await poll('f00d')).slice(0, 2)).toEqual(['FAILURE', 'badCertId'])
     const stranger = await connect(own, await newDevice(name))
     expect(refusal(await poll(draft.transactionId, stranger)).slice(0, 2)).toEqual(['FAILURE', 'badCertId'])
+  })
+
+  test('a request that somebody else made with its reference is no other answer', async () => {
+    const { careful, endEntityId, connection, draft, poll, decide } = await waiting()
+    expect((await connection.ask(draft)).status).toBe('PENDING')
+    const { policyId, reference, validFor } = await service.em().findOneOrFail(CertRequest, { endEntityId })
+    const other = nameOf()
+    const pkcs10ReqBase64 = (await csrOf(other, keys)).toString('base64')
+    const someone = await careful.newEndEntity({ commonName: other })
+    const body = { policyId, endEntityId: someone, validFor, keyPairMode: 'PKCS10', pkcs10ReqBase64, reference }
+    const lure = await careful.owner.post('/api/v1/cert-requests', body)
+    expect(lure).toMatchObject({ status: 201, body: { reference } })
+    expect((await careful.owner.patch(`/api/v1/cert-requests/${lure.body.id}/decline`, {})).status).toBe(200)
+    expect((await poll()).status).toBe('PENDING')
+    expect((await connection.ask(draft)).status).toBe('PENDING')
+    expect((await decide('approve')).status).toBe(200)
+    expect(certificatesIn(await untilDone(poll))).toHaveLength(3)
   })
 })
 
