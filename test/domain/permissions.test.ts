@@ -125,6 +125,32 @@ test('a private key takes reading the certificate and being its creator, or the 
   expect(decide('DOWNLOAD_KEY', certificate, grants([], permitted)).allowed).toBe(true)
 })
 
+const everythingOnIt: Held = [
+  ['CERTIFICATE', 'c1', Object.keys(scopes.CERTIFICATE)],
+  ['POLICY', 'p1', Object.keys(scopes.POLICY)],
+]
+
+test.each<[Right, Right]>([
+  ['REVOKE', 'REVOKE_RA_CERTIFICATE'],
+  ['DOWNLOAD_KEY', 'DOWNLOAD_RA_KEY'],
+])('%s of the certificate of a user is %s', (right, ofUser) => {
+  const holders = [grants([]), grants([], everythingOnIt), grants(['USERS_UPDATE'])]
+  const users = ['me', 'other', 'boss'].flatMap(PRINCIPAL =>
+    ['me', 'maker'].map(creatorId => ({ ...certificate, PRINCIPAL, creatorId })),
+  )
+  const judged = (asked: Right) => users.flatMap(place => holders.map(held => decide(asked, place, held)))
+  expect(judged(right)).toEqual(judged(ofUser))
+  const holder = grants([], everythingOnIt)
+  expect(decide(right, { ...certificate, PRINCIPAL: 'other' }, holder).allowed).toBe(false)
+  expect(decide(right, certificate, holder).allowed).toBe(true)
+})
+
+test('reading the certificate of a user takes what reading any takes', () => {
+  const place = { ...certificate, PRINCIPAL: 'other' }
+  expect(decide('READ_CERTIFICATE', place, grants([], [['POLICY', 'p1', ['SIGN']]])).allowed).toBe(true)
+  expect(decide('READ_CERTIFICATE', place, grants(['USERS_UPDATE'])).allowed).toBe(false)
+})
+
 test('a verdict names what decided it, and what would have served', () => {
   const verdict = decide('READ_POLICY', policy, grants([], [['POLICY', 'p1', ['SIGN']]]))
   const way = { on: 'POLICY', any: Object.keys(scopes.POLICY) }
