@@ -91,7 +91,8 @@ const allowedAmong = async (em: EntityManager, revocation: Revocation, rows: Row
   const places = rows.map(placeOf)
   const grants = await loadGrants(em, asker.id, places)
   const verdicts = await judgeRight(em, grants, { right: 'REVOKE', places })
-  return rows.filter((_, index) => verdicts[index]?.allowed)
+  const ofUsers = await judgeRight(em, grants, { right: 'REVOKE_RA_CERTIFICATE', places })
+  return rows.filter(({ raUserId }, index) => verdicts[index]?.allowed || (raUserId && ofUsers[index]?.allowed))
 }
 
 interface Case {

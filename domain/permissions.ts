@@ -187,13 +187,10 @@ const orGlobally = (ways: readonly Way[]): readonly Way[] => [
 ]
 
 /** Who has the key of a user's certificate, or revokes it, has hold of the user: the way to it does not matter. */
-const onThoseOfUsers: Partial<Record<Right, Right>> = {
-  REVOKE: 'REVOKE_RA_CERTIFICATE',
-  DOWNLOAD_KEY: 'DOWNLOAD_RA_KEY',
-}
+const getsHold: ReadonlySet<Right> = new Set<Right>(['REVOKE', 'DOWNLOAD_KEY'])
 
 const groupsOf = (right: Right, { CERTIFICATE, PRINCIPAL }: Place = {}): readonly (readonly Way[])[] =>
-  rights[(CERTIFICATE && PRINCIPAL && onThoseOfUsers[right]) || right]
+  CERTIFICATE && PRINCIPAL && getsHold.has(right) ? [...rights[right], [ordinary]] : rights[right]
 
 /** Decides whether the holder of these grants has a right on the resource at this place, and says why. */
 export const decide = (right: Right, place: Place, grants: Grants): Verdict => {

@@ -20,6 +20,8 @@ export interface Parts {
   readonly maxBodyBytes: number
   /** How many proxies before the gateway name the address of their client in X-Forwarded-For. */
   readonly trustedProxies: number
+  /** Whether the process is ending. */
+  readonly isStopping?: () => boolean
 }
 
 /** A request that no operation of SCEP answers, and how HTTP says so. */
@@ -182,10 +184,19 @@ const answerBrokeOff =
     if (req.complete) log.warn({ path: pathForLog(path), reason }, 'the answer broke off')
   }
 
+/** While the process ends, each answer is the last one of its connection: the next request goes to another process. */
+const closing =
+  ({ isStopping = () => false }: Parts): Middleware =>
+  async (ctx, next) => {
+    await next()
+    if (isStopping()) ctx.set('Connection', 'close')
+  }
+
 /** The gateway's answers. */
 export const createGateway = (parts: Parts): Koa => {
   const { trustedProxies } = parts
   const app = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies })
+  app.use(closing(parts))
   app.use(watched(parts))
   app.use(health(parts))
   app.use(serve(parts))

@@ -46,7 +46,8 @@ if (config['scep.insecure-algorithms'])
 
 const ending = new AbortController()
 const { bounds, ...parts } = makeGateway(config, log, ending.signal)
-const answer = createGateway(parts).callback()
+let stopping = false
+const answer = createGateway({ ...parts, isStopping: () => stopping }).callback()
 const listener = (...of: Parameters<typeof answer>): void => void answer(...of)
 
 const servers: Server[] = []
@@ -65,6 +66,7 @@ if (config['server.metrics.port'] !== undefined)
 
 /** Takes no new requests and lets running ones end. */
 const stop = (): void => {
+  stopping = true
   const closeIdle = (): void => servers.forEach(server => server.closeIdleConnections())
   for (const server of servers) server.close()
   closeIdle()

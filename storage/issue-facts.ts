@@ -35,8 +35,3 @@ export const latestBeside = async (
   const rows = await besides.all(em, [requestIds, now])
   return new Map(rows.map(({ id, latest }) => [id, new Date(latest)]))
 }
-
-/** An expression: those of the key hashes of a parameter whose certificates were ever revoked with KEY_COMPROMISE, as JSON. */
-export const compromisedAmong = (hashes: `$${number}::text[]`): string =>
-  `(select coalesce(json_agg(distinct public_key_hash), '[]') from certificate
-     where public_key_hash = ${anyOf(hashes)} and revocation_reason = 'KEY_COMPROMISE')`

@@ -10,6 +10,7 @@ import { CertRequest } from './rows/cert-request.ts'
 import { Certificate } from './rows/certificate.ts'
 import { CertificateOrder, OrderItem } from './rows/certificate-order.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
+import { CompromisedKey } from './rows/compromised-key.ts'
 import { Crl } from './rows/crl.ts'
 import { CrlChange } from './rows/crl-change.ts'
 import { DeletedClient } from './rows/deleted-client.ts'
@@ -44,6 +45,7 @@ const entities = [
   Certificate,
   CertificateOrder,
   CertificateProvider,
+  CompromisedKey,
   Crl,
   CrlChange,
   DeletedClient,

@@ -3,8 +3,8 @@
 // are there now (`xmin` and `ctid` of each, which every change of a row renews, whoever makes it), and sends those
 // that are not kept yet: what is kept can be too old for nobody, and nothing has to be told of a change.
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { compromisedAmong } from './compromised-keys.ts'
 import { entityOf, metadataOf, selectedColumns, type EntityType } from './entity-rows.ts'
-import { compromisedAmong } from './issue-facts.ts'
 import { isRevokedCa } from './revoked-cas.ts'
 import { CertificateProvider } from './rows/certificate-provider.ts'
 import { Policy } from './rows/policy.ts'
@@ -29,7 +29,7 @@ export interface Surroundings extends Kept {
 /** Policies with their surroundings by id, and what the records say about keys. */
 export interface Around {
   readonly of: ReadonlyMap<string, Surroundings>
-  /** Those of the key hashes whose certificates were ever revoked with KEY_COMPROMISE. */
+  /** Those of the key hashes that were ever revoked with KEY_COMPROMISE. */
   readonly compromised: ReadonlySet<string>
 }
 

@@ -1,7 +1,8 @@
 // Deleting certificate requests with their certificates (contract 4.5), set by set in the caller's transaction: what a
-// revocation list has yet to tell stays, keys and all else that hangs on them goes.
+// revocation list has yet to tell stays, and so do the hashes of compromised keys; all else that hangs on them goes.
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { recordEach, run } from './archiving.ts'
+import { keepCompromised } from './compromised-keys.ts'
 import { leastThisUpdate } from './crls.ts'
 
 const ids = '$1::uuid[]'
@@ -62,6 +63,7 @@ export const deleteRequests = async (
   const certificateIds = await run(em, lockingCertificates, [requestIds])
   const orderIds = await run(em, lockingOrders, [requestIds])
   await run(em, keeping, [requestIds, now])
+  await keepCompromised(em, certificateIds)
   const step = { which: `t.id = any(${ids})`, type: 'ENTITY_DELETED', what }
   await recordEach(em, { ids: certificateIds, now }, { ...step, kind: 'CERTIFICATE' })
   await recordEach(em, { ids: requestIds, now }, { ...step, kind: 'CERT_REQUEST' })

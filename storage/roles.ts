@@ -6,6 +6,7 @@ import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 const withheld: Readonly<Record<string, string>> = {
   audit_event: 'update, delete, truncate',
   private_key: 'update, truncate',
+  compromised_key: 'update, delete, truncate',
   mikro_orm_migrations: 'insert, update, delete, truncate',
 }
 

@@ -26,6 +26,9 @@ export const parseNetworks = (text: string): Networks =>
 // Public by its number, but the platform of Azure behind it, which answers every machine there.
 const platforms = new Set(['168.63.129.16'])
 
+// An IPv4 address in the last octets (RFC 4291 2.5.5.1, no longer in use): of the internet, as the library has it.
+const compatible = ipaddr.parseCIDR('::/96')
+
 /** Whether an IP address may be asked; text that is none may not. */
 export const mayBeAsked = (text: string, allowed: Networks): boolean => {
   if (isIP(text) === 0) return false
@@ -33,5 +36,6 @@ export const mayBeAsked = (text: string, allowed: Networks): boolean => {
   if (allowed.some(([network, bits]) => network.kind() === address.kind() && address.match([network, bits])))
     return true
   // Everything else that is special: private, loopback, link-local, shared, multicast, tunnels, an IPv4 address in IPv6.
+  if (address.kind() === 'ipv6' && address.match(compatible)) return false
   return address.range() === 'unicast' && !platforms.has(address.toString())
 }

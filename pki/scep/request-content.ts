@@ -5,6 +5,7 @@ import { tags } from '../asn1/der.ts'
 import { DerError, type DerValue, expectTag, readSequence } from '../asn1/der-reader.ts'
 import { readSigned } from '../certificate/signed.ts'
 import { readIssuerAndSerial } from '../cms/parties.ts'
+import { parseName } from '../names/name.ts'
 import { attributeOids, readAttributes } from '../pkcs10-attributes.ts'
 import { mustBeProven, parsePkcs10, type Pkcs10Description } from '../pkcs10.ts'
 import { MalformedChallenge, type ReplyContext, ScepRefusal, undecipherable } from './refusal.ts'
@@ -91,10 +92,28 @@ const readPoll = (plaintext: Buffer): Poll =>
     }
   })
 
+/** The octets of a Name of one attribute of X.520 with one letter. */
+const shortestIssuer = 14
+/** In hex, without zeros before it (RFC 5280 4.1.2.2: 20 octets). */
+const longestSerialNumber = 40
+
+/**
+ * Whether a certificate can have them. It also keeps who may look something up from reading the envelopes of others by what he
+ * is told: of an envelope that he changes he chooses one block (of 16 octets at most), where a shorter Name would fit with the
+ * head of a serial number that takes whatever follows.
+ */
+const isPossible = ({ issuer, serialNumber }: Omit<Lookup, 'kind'>): boolean =>
+  issuer.length >= shortestIssuer &&
+  parseName(issuer).every(relative => relative.every(({ text }) => text !== '')) &&
+  serialNumber !== '' &&
+  serialNumber.length <= longestSerialNumber
+
 const readLookup = (plaintext: Buffer): Lookup =>
   readWholeBer(plaintext, value => {
-    const { issuer, serialNumber } = readIssuerAndSerial(value)
-    return { kind: 'LOOKUP', issuer, serialNumber: serialNumber.toString('hex').replace(/^0+(.)/, '$1') }
+    const { issuer, serialNumber: octets } = readIssuerAndSerial(value)
+    const named = { issuer, serialNumber: octets.toString('hex').replace(/^0+(.)/, '$1') }
+    if (!isPossible(named)) throw new DerError('No certificate has this issuer and serial number')
+    return { kind: 'LOOKUP', ...named }
   })
 
 const readers: Readonly<Record<RequestType, (plaintext: Buffer, message: ScepRequest) => RequestContent>> = {
@@ -107,8 +126,8 @@ const readers: Readonly<Record<RequestType, (plaintext: Buffer, message: ScepReq
 
 /**
  * Reads what was in the envelope of a request. Throws nothing but ScepRefusal: what cannot be parsed is what could not be
- * decrypted (a wrong key may yield garbage), and neither could a PKCS#10 request be whose signature is wrong or cannot be checked.
- * Only where its key is that of the signer of the message that is told: badRequest for the signature, badAlg for a key or
+ * decrypted (a wrong key may yield garbage), nor could an issuer and serial number be that no certificate can have, nor a
+ * PKCS#10 request whose signature is wrong or cannot be checked. Only where its key is that of the signer of the message that is told: badRequest for the signature, badAlg for a key or
  * signature that is not supported. MalformedChallenge for a challenge that stands twice, has no value or is no text.
  */
 export const readRequestContent = (request: ScepRequest, plaintext: Buffer): RequestContent => {

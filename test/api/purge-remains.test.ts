@@ -6,15 +6,16 @@ import { removeOldRecords } from '../../storage/old-records.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { Certificate } from '../../storage/rows/certificate.ts'
 import { CertificateOrder } from '../../storage/rows/certificate-order.ts'
+import { CompromisedKey } from '../../storage/rows/compromised-key.ts'
 import { KeptRevocation } from '../../storage/rows/kept-revocation.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { certRequestWorkflowId } from '../../workflows/ids.ts'
 import { crlRun } from '../../workflows/starts.ts'
 import { Workbench } from '../pki/openssl.ts'
-import { factsOf, issueFor, issueNew, refusalOf, until } from '../support/issuing.ts'
+import { ecKey, factsOf, issueFor, issueNew, pkcs10, refusalOf, spkiOf, until } from '../support/issuing.ts'
 import { columnsNaming, deletionsOf, expire, newTree, startPurging, type purger } from '../support/purging.ts'
 import { crlWhere, fetchCrl } from '../support/revoking.ts'
-import { makeScene, type Service } from '../support/service.ts'
+import { makeScene, type Scene, type Service } from '../support/service.ts'
 
 const bench = new Workbench()
 let service: Service
@@ -220,6 +221,79 @@ describe('revocation lists', () => {
     await calls.removed('CA', own)
     expect((await admin.get(`/api/v1/certificates/${issuedElsewhere.id}`)).body.issuerCaId).toBeNull()
     expect(await columnsNaming(service.em(), [own, made.id])).toEqual(['audit_event.object_id'])
+  })
+})
+
+describe('a key that was compromised', () => {
+  /** A key that has a certificate, which is revoked for a reason, and a request for it that is approved and waits. */
+  const certified = async (scene: Scene, reason: string) => {
+    const key = ecKey()
+    const asKey = { keyPairMode: 'PUBLIC_KEY', publicKeyBase64: spkiOf(key), keyGenParamsDto: undefined }
+    const certificate = await issueFor(scene, undefined, asKey)
+    const elsewhere = await makeScene(service)
+    const waiting = await elsewhere.newRequest(asKey)
+    const revoke = `/api/v1/certificates/revoke?id=${certificate.id}&revocationReason=${reason}`
+    expect((await admin.post(revoke)).status).toBe(200)
+    const asPkcs10 = {
+      ...asKey,
+      keyPairMode: 'PKCS10',
+      publicKeyBase64: undefined,
+      pkcs10ReqBase64: await pkcs10(bench, key),
+    }
+    const { policyId, endEntityId } = elsewhere
+    const ask = async (members: object) => {
+      const body = { policyId, endEntityId, validFor: 'SIX_MONTHS', ...members }
+      return refusalOf(await elsewhere.owner.post('/api/v1/cert-requests', body))
+    }
+    return {
+      certificate,
+      /** What becomes of the key now: bare, in a PKCS#10 request, and of the request from before. */
+      judged: async () => [
+        await ask(asKey),
+        await ask(asPkcs10),
+        refusalOf(await elsewhere.owner.post(`/api/v1/certificates/cert-requests/${waiting}`)),
+      ],
+    }
+  }
+  const weak = [422, 'WEAK_KEY']
+  const fine = [201, undefined]
+
+  test.each(['REALM', 'POLICY', 'END_ENTITY', 'CERT_REQUEST', 'CERTIFICATE'])(
+    'is weak for good when its certificate is deleted with %s, and others are not',
+    async kind => {
+      const scene = await makeScene(service)
+      const compromised = await certified(scene, 'KEY_COMPROMISE')
+      const others = [await certified(scene, 'SUPERSEDED'), await certified(scene, 'CERTIFICATE_HOLD')]
+      const ids = [compromised, ...others].map(({ certificate }) => ({
+        REALM: scene.realmId,
+        POLICY: scene.policyId,
+        END_ENTITY: certificate.endEntityId,
+        CERT_REQUEST: certificate.certRequestId,
+        CERTIFICATE: certificate.id,
+      }))
+      const named = [...new Set(ids.map(of => of[kind as keyof typeof of]))]
+      await calls.archived(kind, ...named)
+      await calls.removed(kind, ...named)
+      const left = [compromised, ...others].map(({ certificate }) => calls.statusOf('CERTIFICATE', certificate.id))
+      expect(await Promise.all(left)).toEqual([404, 404, 404])
+      expect(await compromised.judged()).toEqual([weak, weak, weak])
+      for (const other of others) expect(await other.judged()).toEqual([fine, fine, fine])
+    },
+  )
+
+  test('is kept once, however many of its certificates are deleted', async () => {
+    const scene = await makeScene(service)
+    const asKey = { keyPairMode: 'PUBLIC_KEY', publicKeyBase64: spkiOf(ecKey()), keyGenParamsDto: undefined }
+    const one = await issueFor(scene, undefined, asKey)
+    const same = [await issueFor(scene, undefined, asKey), await issueFor(await makeScene(service), undefined, asKey)]
+    const { publicKeyHash } = await service.em().findOneOrFail(Certificate, one.id)
+    for (const { id } of [one, ...same])
+      await admin.post(`/api/v1/certificates/revoke?id=${id}&revocationReason=KEY_COMPROMISE`)
+    for (const ids of [[one.id, ...same.slice(0, 1).map(({ id }) => id)], same.slice(1).map(({ id }) => id)]) {
+      await calls.archived('CERTIFICATE', ...ids)
+      await calls.removed('CERTIFICATE', ...ids)
+      expect(await service.em().count(CompromisedKey, { publicKeyHash })).toBe(1)
+    }
   })
 })
 

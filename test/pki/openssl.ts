@@ -40,10 +40,12 @@ export class Workbench {
 /** Runs openssl and answers whatever came of it. */
 export const tryOpenssl = (...args: readonly string[]): Promise<Verdict> =>
   new Promise(resolve => {
-    execFile('openssl', args, { encoding: 'buffer', maxBuffer: 1 << 24 }, (error, stdout, stderr) => {
+    const child = execFile('openssl', args, { encoding: 'buffer', maxBuffer: 1 << 24 }, (error, stdout, stderr) => {
       const code = typeof error?.code === 'number' ? error.code : Number(Boolean(error))
       resolve({ code, output: stdout, text: `${stdout.toString()}${stderr.toString()}` })
     })
+    // Some (s_client) go on until they have read their last line, or the other side is tired of them.
+    child.stdin?.end()
   })
 
 /** Runs openssl, which must succeed. */

@@ -1,7 +1,17 @@
 // Envelopes that strangers make: recipients that cannot be read, and more octets than the service takes.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { bitString, context, integer, octetString, oid, printableString, sequence } from '../../pki/asn1/der.ts'
+import {
+  bitString,
+  context,
+  integer,
+  octetString,
+  oid,
+  printableString,
+  sequence,
+  setOf,
+  utf8String,
+} from '../../pki/asn1/der.ts'
 import { parseCertificate } from '../../pki/certificate/certificate.ts'
 import { sealEnvelopedData } from '../../pki/cms/sealing.ts'
 import { createPkcs10 } from '../../pki/pkcs10.ts'
@@ -68,11 +78,14 @@ test('an envelope of more octets than the service takes is refused by a signed r
 const sealed = (content: Buffer): Buffer =>
   sealEnvelopedData(content, { recipients: [connection.signers[0] as Buffer], cipher: 'AES-128-CBC' })
 
+const shortIssuer = sequence(setOf(sequence(oid('1.2'), utf8String('a'))))
+
 /** What the envelope of another may decrypt to once a stranger has changed it: he must not be told which it is. */
 const readings: readonly (readonly [string, (pkcs10: Buffer) => Buffer])[] = [
   ['noise', () => randomBytes(400)],
   ['names', () => sequence(sequence(), sequence(octetString(randomBytes(32))))],
   ['a serial number', () => sequence(sequence(), integer(7))],
+  ['a serial number in the second block', () => sequence(shortIssuer, integer('7f'.repeat(14)))],
   [
     'a request whose signature is wrong',
     pkcs10 => Buffer.concat([pkcs10.subarray(0, -1), Buffer.of((pkcs10.at(-1) ?? 0) ^ 1)]),
@@ -88,6 +101,19 @@ const readings: readonly (readonly [string, (pkcs10: Buffer) => Buffer])[] = [
   ],
 ]
 
+const answersTo = async (device: Device, type: string) => {
+  const { keys } = await newDevice('another.example.org')
+  const secret = await createPkcs10({
+    subject: { commonName: 'another.example.org' },
+    sans: [],
+    keys,
+    challengePassword: `${randomUUID()}:secret`,
+  })
+  const replies: ReturnType<typeof refusal>[] = []
+  for (const [, reading] of readings) replies.push(refusal(await ask(sealed(reading(secret)), device, type)))
+  return replies
+}
+
 test.each([
   ['PKCSReq', '19', 'badMessageCheck'],
   ['RenewalReq', '17', 'badMessageCheck'],
@@ -98,16 +124,20 @@ test.each([
   'a stranger who sends the envelope of another in a %s of his own learns nothing of it',
   async (_, type, failInfo) => {
     const stranger = await newDevice('stranger.example.org')
-    const { keys } = await newDevice('another.example.org')
-    const secret = await createPkcs10({
-      subject: { commonName: 'another.example.org' },
-      sans: [],
-      keys,
-      challengePassword: `${randomUUID()}:secret`,
-    })
-    const replies: ReturnType<typeof refusal>[] = []
-    for (const [, reading] of readings) replies.push(refusal(await ask(sealed(reading(secret)), stranger, type)))
+    const replies = await answersTo(stranger, type)
     expect(replies[0]?.slice(0, 2)).toEqual(['FAILURE', failInfo])
     expect(replies).toEqual(Array.from(readings, () => replies[0]))
   },
 )
+
+test.each([
+  ['PKCSReq', '19', 'badMessageCheck'],
+  ['RenewalReq', '17', 'badMessageCheck'],
+  ['CertPoll', '20', 'badCertId'],
+  ['GetCert', '21', 'badMessageCheck'],
+  ['GetCRL', '22', 'badMessageCheck'],
+])('nor does the holder of a certificate in a %s', async (_, type, failInfo) => {
+  const replies = await answersTo(owner.device, type)
+  expect(replies[0]?.slice(0, 2)).toEqual(['FAILURE', failInfo])
+  expect(replies).toEqual(Array.from(readings, () => replies[0]))
+})

@@ -86,14 +86,30 @@ const impossible: Readonly<Record<string, (issuer: Buffer) => readonly [Buffer, 
   'a serial number of 21 octets': issuer => [issuer, integer('7f'.repeat(21))],
   'a serial number of 2,000 octets': issuer => [issuer, integer('7f'.repeat(2000))],
   'a serial number of no octets': issuer => [issuer, tlv(tags.integer)],
-  'a negative serial number': issuer => [issuer, tlv(tags.integer, Buffer.of(0x80, 1))],
   'an issuer that is no Name': () => [sequence(integer(1)), integer(1)],
   'an issuer of bad UTF-8': () => [commonName(tlv(tags.utf8String, Buffer.of(0xc3, 0x28))), integer(1)],
-  'an issuer that holds NUL': () => [commonName(utf8String('a\u0000b')), integer(1)],
   'an issuer of 90 kB': () => [commonName(utf8String('x'.repeat(90_000))), integer(1)],
+  'an issuer without a name': () => [sequence(), integer(1)],
+  'an issuer with an empty name': () => [commonName(utf8String('')), integer(1)],
+  'an issuer shorter than any': () => [sequence(setOf(sequence(oid('1.2'), utf8String('a')))), integer(1)],
 }
 
-test.each(Object.entries(impossible))('%s is badCertId', async (_, make) => {
+test.each(Object.entries(impossible))('%s is badMessageCheck, as what cannot be decrypted', async (_, make) => {
+  const content = sequence(...make(parseCertificate(mine.certificate).issuerNameDer))
+  for (const kind of ['GetCert', 'GetCRL'] as const)
+    expect(refusal(await ask(mine.device, kind, content))).toEqual(
+      refusal(await ask(mine.device, kind, randomBytes(99))),
+    )
+})
+
+/** What none has that we know. */
+const unheardOf: Readonly<Record<string, (issuer: Buffer) => readonly [Buffer, Buffer]>> = {
+  'a negative serial number': issuer => [issuer, tlv(tags.integer, Buffer.of(0x80, 1))],
+  'an issuer that holds NUL': () => [commonName(utf8String('a\u0000b')), integer(1)],
+  'an issuer of one letter': () => [commonName(utf8String('a')), integer(1)],
+}
+
+test.each(Object.entries(unheardOf))('%s is badCertId', async (_, make) => {
   const content = sequence(...make(parseCertificate(mine.certificate).issuerNameDer))
   for (const kind of ['GetCert', 'GetCRL'] as const)
     expect(refusal(await ask(mine.device, kind, content)).slice(0, 2)).toEqual(nothing)

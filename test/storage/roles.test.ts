@@ -62,6 +62,7 @@ describe('the role of the service', () => {
     ['delete audit events', 'delete from audit_event'],
     ['empty the audit events', 'truncate audit_event'],
     ['empty any table', 'truncate setting'],
+    ['forget a compromised key', 'delete from compromised_key'],
     ['put one key in the place of another', `update private_key set sealed = '\\x00'`],
     ['pretend that a migration was run', `insert into mikro_orm_migrations (name) values ('x')`],
     ['make a table', 'create table mine (id int)'],
