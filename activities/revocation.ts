@@ -31,7 +31,6 @@ import { countAsked } from '../storage/positions.ts'
 import { queueRevocationMails, revokedBy, type RevocationMails } from '../storage/revocation-mails.ts'
 import type { CertificateProvider } from '../storage/rows/certificate-provider.ts'
 import { Revocation } from '../storage/rows/revocation.ts'
-import { raUsersOf } from '../storage/ra-certificates.ts'
 import { actAs } from '../storage/rows/stamp.ts'
 import { crlRun } from '../workflows/starts.ts'
 import { beating } from './beating.ts'
@@ -89,12 +88,11 @@ const allowedAmong = async (em: EntityManager, revocation: Revocation, rows: Row
   const asker = await askerOf(em, revocation)
   actAs(em, asker)
   if (asker.id === null) return rows
-  const users = await raUsersOf(em, idsOf(rows))
-  const places = rows.map(row => ({ ...placeOf(row), PRINCIPAL: users.get(row.id) }))
+  const places = rows.map(placeOf)
   const grants = await loadGrants(em, asker.id, places)
   const verdicts = await judgeRight(em, grants, { right: 'REVOKE', places })
   const ofUsers = await judgeRight(em, grants, { right: 'REVOKE_RA_CERTIFICATE', places })
-  return rows.filter(({ id }, index) => verdicts[index]?.allowed || (users.has(id) && ofUsers[index]?.allowed))
+  return rows.filter(({ raUserId }, index) => verdicts[index]?.allowed || (raUserId && ofUsers[index]?.allowed))
 }
 
 interface Case {

@@ -18,7 +18,7 @@ export const scopes = {
 } as const
 export type Scope = keyof typeof scopes
 
-/** Where a resource hangs: the ids of itself and of what stands above it, and who made it; or a principal. */
+/** Where a resource hangs: the ids of itself and of what stands above it, who made it, and whose it is; or a principal. */
 export interface Place {
   readonly REALM?: string | undefined
   readonly POLICY?: string | undefined
@@ -186,13 +186,17 @@ const orGlobally = (ways: readonly Way[]): readonly Way[] => [
   ...ways,
 ]
 
-const groupsOf = (right: Right): readonly (readonly Way[])[] => rights[right]
+/** Who has the key of a user's certificate, or revokes it, has hold of the user: the way to it does not matter. */
+const getsHold: ReadonlySet<Right> = new Set<Right>(['REVOKE', 'DOWNLOAD_KEY'])
+
+const groupsOf = (right: Right, { CERTIFICATE, PRINCIPAL }: Place = {}): readonly (readonly Way[])[] =>
+  CERTIFICATE && PRINCIPAL && getsHold.has(right) ? [...rights[right], [ordinary]] : rights[right]
 
 /** Decides whether the holder of these grants has a right on the resource at this place, and says why. */
 export const decide = (right: Right, place: Place, grants: Grants): Verdict => {
   if (grants.global.has('ADMIN'))
     return { allowed: true, by: [{ way: globally('ADMIN'), permission: 'ADMIN' }], wouldServe: [] }
-  const groups = groupsOf(right)
+  const groups = groupsOf(right, place)
   const held = groups.map(ways => ways.map(way => heldBy(way, place, grants)).find(one => one !== undefined))
   const missing = groups.filter((_, index) => held[index] === undefined)
   return {
@@ -211,9 +215,9 @@ export const isGlobal = (right: Right): boolean => everyWay(right, ['GLOBAL', 'S
 /** Whether a right can be held at no place at all. */
 export const isPlaceless = (right: Right): boolean => everyWay(right, ['GLOBAL', 'ANYWHERE'])
 
-/** Whether a right can be held in a way of this kind. */
-export const hasWay = (right: Right, kind: Way['on']): boolean =>
-  groupsOf(right).some(ways => ways.some(({ on }) => on === kind))
+/** Whether a right can be held at a place in a way of this kind. */
+export const hasWay = (right: Right, kind: Way['on'], place: Place): boolean =>
+  groupsOf(right, place).some(ways => ways.some(({ on }) => on === kind))
 
 /** What a list may hold: everything, or what hangs on these realms and policies, or carries a grant of its own. */
 export type Reach = { readonly all: true } | { readonly all: false; readonly ways: readonly Way[] }

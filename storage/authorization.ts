@@ -72,9 +72,10 @@ export const loadWiderGrants = async (
   grants: Grants,
   { right, places }: { right: Right; places: readonly Place[] },
 ): Promise<Grants> => {
-  const entered = hasWay(right, 'WITHIN') ? await realmsEntered(em, grants.principalId, idsAt(places, 'REALM')) : null
-  const anywhere = hasWay(right, 'ANYWHERE') ? await heldAnywhere(em, grants.principalId) : null
-  const admins = hasWay(right, 'ORDINARY') ? await adminsAmong(em, idsAt(places, 'PRINCIPAL')) : null
+  const has = (kind: Way['on']) => places.some(place => hasWay(right, kind, place))
+  const entered = has('WITHIN') ? await realmsEntered(em, grants.principalId, idsAt(places, 'REALM')) : null
+  const anywhere = has('ANYWHERE') ? await heldAnywhere(em, grants.principalId) : null
+  const admins = has('ORDINARY') ? await adminsAmong(em, idsAt(places, 'PRINCIPAL')) : null
   return {
     principalId: grants.principalId,
     global: grants.global,

@@ -19,16 +19,6 @@ export const raCertificateOf = async (em: EntityManager, { raCertificateId }: Us
   return certificate
 }
 
-/** The user of each of the certificates that was issued for one, by the id of the certificate. */
-export const raUsersOf = async (em: EntityManager, ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
-  const rows = await em.execute<{ id: string; user_id: string }[]>(
-    `select c.id, e.user_id from certificate c join end_entity e on e.id = c.end_entity_id
-      where c.id = any(?::uuid[]) and e.user_id is not null`,
-    [`{${ids.join(',')}}`],
-  )
-  return new Map(rows.map(row => [row.id, row.user_id]))
-}
-
 const names = [
   'commonName',
   'organization',

@@ -12,24 +12,21 @@ import { CertificateProvider } from './rows/certificate-provider.ts'
 import { Revocation, RevocationItem } from './rows/revocation.ts'
 import { actor, stampOf } from './rows/stamp.ts'
 
+type Named = 'id' | 'realmId' | 'policyId' | 'policyName' | 'certRequestId' | 'subjectDn' | 'serialNumber'
+
 /** A certificate as its revocation looks at it. */
-export interface RevocableCertificate extends RevocationState {
-  readonly id: string
-  readonly realmId: string
-  readonly policyId: string
-  readonly policyName: string
-  readonly certRequestId: string
-  readonly subjectDn: string
-  readonly serialNumber: string
+export interface RevocableCertificate extends RevocationState, Readonly<Record<Named, string>> {
   readonly imported: boolean
+  readonly raUserId: string | null
   readonly revocationRunId?: string | null | undefined
 }
 
 /** Where the right to revoke it is held. */
-export const placeOf = ({ id, realmId, policyId }: RevocableCertificate): Place => ({
+export const placeOf = ({ id, realmId, policyId, raUserId }: RevocableCertificate): Place => ({
   REALM: realmId,
   POLICY: policyId,
   CERTIFICATE: id,
+  PRINCIPAL: raUserId ?? undefined,
 })
 
 const looks = [
@@ -38,6 +35,7 @@ const looks = [
   'imported',
   'policyId',
   'policyName',
+  'raUserId',
   'realmId',
   'revocationDate',
   'revocationReason',

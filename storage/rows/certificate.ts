@@ -17,6 +17,11 @@ const schema = defineEntity({
     ...audited,
     ...archivable,
     ...parentColumns,
+    /** The user whose RA certificate it is or was, where its end entity stands for one: rights hang on that. */
+    raUserId: p
+      .uuid()
+      .formula(cols => `(select user_id from end_entity where id = ${cols['endEntityId']})`)
+      .$type<(string | null) & Opt>(),
     certRequestId: () => p.oneToOne(CertRequest).mapToPk().fieldName('cert_request_id').owner(),
     issuerCaId: () => p.manyToOne(Ca).mapToPk().fieldName('issuer_ca_id').nullable(),
     privateKeyId: () => p.manyToOne(PrivateKey).mapToPk().fieldName('private_key_id').nullable(),
@@ -135,6 +140,7 @@ export class Certificate extends schema.class {
       REALM: this.realmId,
       POLICY: this.policyId,
       CERTIFICATE: this.id,
+      PRINCIPAL: this.raUserId ?? undefined,
       creatorId: this.createdBy ?? null,
     }
   }

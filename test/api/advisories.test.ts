@@ -205,6 +205,18 @@ describe('a certificate is named as signer by whom its key is open to', () => {
     expect((await createWith(maker, mine.id)).status).toBe(201)
   })
 
+  test('that of an administrator by no other', async () => {
+    const [maker, user] = [await shaper(), await api.user()]
+    const realm = await api.em().findOneOrFail(Realm, own.REALM)
+    const endEntity = await makeEndEntity(api.em(), realm)
+    await api.em().nativeUpdate(EndEntity, { id: endEntity.id }, { userId: user.id })
+    const signer = await makeSigner({ endEntityId: endEntity.id })
+    await giveGrants(api.em(), maker.id, { CERTIFICATE: { [signer.id]: ['DOWNLOAD_PRIVATE_KEY'] } })
+    expect((await createWith(maker, signer.id)).status).toBe(201)
+    await giveGrants(api.em(), user.id, { GLOBAL: ['ADMIN'] })
+    expect(refusalOf(await createWith(maker, signer.id))).toEqual([403, 'ACCESS_DENIED'])
+  })
+
   test('who repeats the signer that a policy has needs no right to its key', async () => {
     const [maker, signer] = [await shaper(), await makeSigner()]
     await giveGrants(api.em(), maker.id, { CERTIFICATE: { [signer.id]: ['DOWNLOAD_PRIVATE_KEY'] } })

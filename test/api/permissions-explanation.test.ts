@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { operations } from '../../api/app.ts'
+import type { Operation } from '../../api/kernel/operation.ts'
 import { scopes, type Scope } from '../../domain/permissions.ts'
 import { User } from '../../storage/rows/user.ts'
 import { startApi, type Api, type ApiCaller, type GrantsByScope } from '../support/api.ts'
@@ -287,6 +288,48 @@ test('every operation can be asked about, and ADMIN may call them all', async ()
     const isIncomplete = body.fieldErrors?.[0]?.field === 'id'
     expect([operationId, status, isIncomplete || body.allowed]).toEqual([operationId, isIncomplete ? 400 : 200, true])
   }
+})
+
+/** The resources of the scene by the classes that operations work on. */
+const scopeNamed: Readonly<Record<string, Scope>> = {
+  Realm: 'REALM',
+  Policy: 'POLICY',
+  EndEntity: 'END_ENTITY',
+  CertRequest: 'CERT_REQUEST',
+  Certificate: 'CERTIFICATE',
+}
+const scopesOf = ({ on, alsoNeeds }: Operation): Scope[] => {
+  const entities = [...Object.values(on), ...alsoNeeds].map(({ entity }) => entity?.name ?? '')
+  return [...new Set(entities.flatMap(name => scopeNamed[name] ?? []))]
+}
+/** Every operation with every resource that it may be asked about; of another kind is 404. */
+const asked = Object.entries(operations).flatMap(([operationId, operation]) =>
+  scopesOf(operation).map(scope => [operationId, scope] as const),
+)
+
+test.each<[string, Scope, string, readonly Scope[]]>([
+  // Its name is that of the end entity.
+  ['reads a certificate', 'CERTIFICATE', 'READ', ['CERTIFICATE', 'END_ENTITY']],
+  ['revokes a certificate', 'CERTIFICATE', 'REVOKE', ['CERTIFICATE', 'END_ENTITY']],
+  ['updates an end entity', 'END_ENTITY', 'UPDATE', ['END_ENTITY']],
+  ['makes certificates under a policy', 'POLICY', 'CERTS_CREATE', ['POLICY', 'CERTIFICATE', 'END_ENTITY']],
+  ['creates in a realm', 'REALM', 'POLICIES_CREATE', ['REALM']],
+])('who %s is told no other name, whatever operation is asked about', async (...[, held, permission, readable]) => {
+  const { realm, policy, endEntity, certificate, ids } = await makeScene()
+  const caller = await api.user({ [held]: { [ids[held]]: [permission] } })
+  const names = { REALM: realm.name, POLICY: policy.name, END_ENTITY: endEntity.commonName ?? '' } as const
+  const secret = (Object.keys(names) as (keyof typeof names)[]).filter(scope => !readable.includes(scope))
+  const own = held === 'CERTIFICATE' ? certificate.subjectCommonName : names[held as keyof typeof names]
+  const entered: string[] = []
+  for (const [operationId, scope] of asked) {
+    const { status, body } = await ask({ principalId: caller.id, operationId, id: ids[scope] }, caller)
+    const text = JSON.stringify(body)
+    const told = secret.filter(one => text.includes(names[one]) || (one !== scope && text.includes(ids[one])))
+    expect([operationId, scope, told]).toEqual([operationId, scope, []])
+    if (status === 200 && body.resource && scope === held) expect(body.resource.name).toBe(own)
+    if (body.by?.some((way: { scope: string }) => way.scope === 'WITHIN')) entered.push(operationId)
+  }
+  if (held !== 'REALM') expect(entered.length).toBeGreaterThan(5)
 })
 
 test('every list that is filtered says by what', () => {

@@ -263,12 +263,15 @@ describe('revokeRaCertificate', () => {
     expect((await user.get(path(user))).body).toMatchObject({ id: certificateId, certStatus: 'REVOKED' })
   })
 
-  test('is 404 without one, and leaves the ordinary way closed', async () => {
+  test('is 404 without one, and leaves the ordinary way closed but to those whose it is', async () => {
     const user = await service.user()
     expect(refusalOf(await user.post(path(user, '/revoke')))).toEqual([404, 'RA_CERTIFICATE_NOT_FOUND'])
     const { certificateId } = await make(user, { by: clerk })
-    const ordinary = await user.post(`/api/v1/certificates/revoke?id=${certificateId}`)
-    expect(refusalOf(ordinary)).toEqual([403, 'ACCESS_DENIED'])
+    const ordinary = (by: Person) => by.post(`/api/v1/certificates/revoke?id=${certificateId}`)
+    const { policyId } = await certificateRow(certificateId)
+    const revoker = await service.user({ POLICY: { [policyId]: ['CERTS_REVOKE'] } })
+    for (const by of [stranger, user]) expect(refusalOf(await ordinary(by))).toEqual([403, 'ACCESS_DENIED'])
+    expect((await ordinary(revoker)).body).toMatchObject({ id: certificateId, certStatus: 'REVOKED' })
   })
 })
 

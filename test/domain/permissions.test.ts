@@ -125,6 +125,26 @@ test('a private key takes reading the certificate and being its creator, or the 
   expect(decide('DOWNLOAD_KEY', certificate, grants([], permitted)).allowed).toBe(true)
 })
 
+const everythingOnIt: Held = [
+  ['CERTIFICATE', 'c1', Object.keys(scopes.CERTIFICATE)],
+  ['POLICY', 'p1', Object.keys(scopes.POLICY)],
+]
+
+test.each<Right>(['REVOKE', 'DOWNLOAD_KEY'])('%s of the certificate of an administrator takes ADMIN', right => {
+  const may = (place: Place) => decide(right, place, grants([], everythingOnIt)).allowed
+  expect([certificate, { ...certificate, PRINCIPAL: 'other' }, { ...certificate, PRINCIPAL: 'boss' }].map(may)).toEqual(
+    [true, true, false],
+  )
+  expect(decide(right, { ...certificate, PRINCIPAL: 'boss' }, grants(['ADMIN'])).allowed).toBe(true)
+  expect(decide(right, { ...certificate, PRINCIPAL: 'me' }, grants(['USERS_UPDATE'])).allowed).toBe(false)
+})
+
+test('reading the certificate of a user takes what reading any takes', () => {
+  const place = { ...certificate, PRINCIPAL: 'other' }
+  expect(decide('READ_CERTIFICATE', place, grants([], [['POLICY', 'p1', ['SIGN']]])).allowed).toBe(true)
+  expect(decide('READ_CERTIFICATE', place, grants(['USERS_UPDATE'])).allowed).toBe(false)
+})
+
 test('a verdict names what decided it, and what would have served', () => {
   const verdict = decide('READ_POLICY', policy, grants([], [['POLICY', 'p1', ['SIGN']]]))
   const way = { on: 'POLICY', any: Object.keys(scopes.POLICY) }

@@ -31,7 +31,7 @@ export interface Revoking {
   readonly reason: RevocationReason
   /** How long the call waits. */
   readonly seconds: number
-  /** The user whose RA certificate it is, where that is why it may be revoked. */
+  /** The user whose RA certificate is named, where the call names that user. */
   readonly raUserId?: string
 }
 
@@ -56,7 +56,7 @@ const judging = async ({ em, caller, clock, reason, raUserId }: Revoking, ids: r
   const right = raUserId === undefined ? 'REVOKE' : 'REVOKE_RA_CERTIFICATE'
   const verdicts = await caller.which(
     right,
-    rows.map(row => ({ ...placeOf(row), PRINCIPAL: raUserId })),
+    rows.map(placeOf).map(place => (raUserId === undefined ? place : { ...place, PRINCIPAL: raUserId })),
   )
   const found = new Map(rows.map((row, index) => [row.id, { row, allowed: verdicts[index] === true }]))
   const providers = await providersOf(em, ids)

@@ -1,7 +1,7 @@
 // Why somebody may or may not call an operation, and who could allow it (extension; contract 7).
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Failure } from '../../../domain/failure.ts'
-import { isScoped, type Held, type Scope, type Way } from '../../../domain/permissions.ts'
+import { isScoped, type Held, type Place, type Right, type Scope, type Way } from '../../../domain/permissions.ts'
 import { findPrincipals, namesAt } from '../../../storage/authorization.ts'
 import { Caller } from '../../kernel/caller.ts'
 import { Text, Uuid } from '../../kernel/dto.ts'
@@ -85,12 +85,15 @@ interface Question {
   readonly id: string | null
 }
 
-const explain = async (em: EntityManager, principalId: string, asked: Question): Promise<Explained> => {
+/** An explanation, and the principal as the caller whom it tells of. */
+const explain = async (em: EntityManager, principalId: string, asked: Question) => {
   const [principal] = await findPrincipals(em, [principalId])
   if (!principal) throw new Failure('USER_NOT_FOUND')
-  const verdict = await judgeCall(em, await Caller.load(em, principal), asked)
+  const self = await Caller.load(em, principal)
+  const verdict = await judgeCall(em, self, asked)
   const place = verdict.main?.place ?? {}
-  return { ...asked, principal, verdict, known: { place, names: await namesAt(em, place) } }
+  const explained: Explained = { ...asked, principal, verdict, known: { place, names: await namesAt(em, place) } }
+  return { explained, self }
 }
 
 /** What the id may name in vain: whatever operations work on. */
@@ -103,16 +106,42 @@ const unknownResources = [
   'CERTIFICATE_PROVIDER_NOT_FOUND',
   'API_CLIENT_NOT_FOUND',
 ] as const
+
+/** The right to read a resource, its name among the rest; what is not here is for ADMIN alone. */
+const readingRights: Readonly<Record<string, Right>> = {
+  REALM: 'READ_REALM',
+  POLICY: 'READ_POLICY',
+  END_ENTITY: 'READ_END_ENTITY',
+  CERT_REQUEST: 'READ_CERT_REQUEST',
+  CERTIFICATE: 'READ_CERTIFICATE',
+  CERTIFICATE_PROVIDER: 'SHAPE_POLICIES',
+  USER: 'READ_USER',
+  API_CLIENT: 'READ_API_CLIENT',
+}
+
+const mayRead = (self: Caller, kind: string, place: Place): Promise<boolean> =>
+  self.may(readingRights[kind] ?? 'ADMIN', place)
+
+/** What is known of a place and may be read: whoever reads a certificate need not read the realm that it is in. */
+const readable = async (self: Caller, { place, names }: Known): Promise<Known> => {
+  const shown = { place: { ...place }, names: new Map(names) }
+  for (const scope of names.keys()) {
+    if (await mayRead(self, scope, place)) continue
+    shown.names.delete(scope)
+    delete shown.place[scope]
+  }
+  return shown
+}
+
 /** For whoever asks about himself: nothing of what he may not read, and nobody else's name. */
-const discreet = (explained: Explained): Explained => {
+const discreet = async (explained: Explained, self: Caller): Promise<Explained> => {
   const { verdict, known } = explained
   const { target, main } = verdict
-  const isOpen = main?.verdict?.allowed === true
-  const hidden = target && { ...target, name: target.id }
+  const isOpen = target !== null && (await mayRead(self, target.scope, main?.place ?? {}))
   return {
     ...explained,
-    verdict: { ...verdict, target: isOpen ? target : hidden, grantors: [] },
-    known: isOpen ? known : nowhere,
+    verdict: { ...verdict, target: isOpen ? target : target && { ...target, name: target.id }, grantors: [] },
+    known: isOpen ? await readable(self, known) : nowhere,
   }
 }
 
@@ -130,7 +159,7 @@ export const explainPermission = operation('GET /permissions/explain', {
   handle: async ({ em, caller, operations, query: { principalId, operationId, id } }) => {
     await caller.must('EXPLAIN_PERMISSION', { PRINCIPAL: principalId })
     const asked = { operationId, operation: operationIn(operations, operationId), id }
-    const explained = await explain(em, principalId, asked)
-    return answerOf(caller.global.has('ADMIN') ? explained : discreet(explained))
+    const { explained, self } = await explain(em, principalId, asked)
+    return answerOf(caller.global.has('ADMIN') ? explained : await discreet(explained, self))
   },
 })
