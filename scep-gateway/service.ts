@@ -1,4 +1,5 @@
 // What the gateway asks of the service, by operations of the REST API alone.
+import { kept } from './kept.ts'
 import { parseCertificates } from './pem.ts'
 import { answers, requestPage, ServiceRefusal, type ServiceClient } from './service-client.ts'
 import type { KnownCertificate, KnownRequest } from './service-client.ts'
@@ -65,11 +66,17 @@ const keysOf = (call: ServiceClient) => ({
   },
 })
 
-const policiesOf = (call: ServiceClient) => ({
-  defaultPolicyId: async (): Promise<string | null> => {
-    const { id } = await call(answers.principal, 'GET /authenticated-principal')
-    return (await call(answers.apiClient, `GET /api-clients/${id}`)).defaultPolicyId ?? null
-  },
+/** The id of the API client that the gateway is, which stays as long as the process. */
+type OwnId = () => Promise<string>
+
+const ownIdOf = (call: ServiceClient): OwnId => {
+  const ownId = kept(async () => (await call(answers.principal, 'GET /authenticated-principal')).id, Infinity)
+  return () => ownId('')
+}
+
+const policiesOf = (call: ServiceClient, ownId: OwnId) => ({
+  defaultPolicyId: async (): Promise<string | null> =>
+    (await call(answers.apiClient, `GET /api-clients/${await ownId()}`)).defaultPolicyId ?? null,
   policy: (id: string) => call(answers.policy, `GET /policies/${id}`),
   configuration: (id: string) => call(answers.configuration, `GET /scep/policies/${id}/configuration`),
 })
@@ -89,17 +96,7 @@ const peopleOf = (call: ServiceClient) => ({
     (await unless(['ALREADY_EXISTS'], call(answers.endEntity, 'POST /end-entities', { body })))?.id,
 })
 
-/** Who we are, which never changes while the client of this process is the same. */
-const ownIdOf = (call: ServiceClient) => {
-  let known: Promise<string> | undefined
-  return (): Promise<string> => {
-    known ??= call(answers.principal, 'GET /authenticated-principal').then(({ id }) => id)
-    known.catch(() => (known = undefined))
-    return known
-  }
-}
-
-const requestsOf = (call: ServiceClient, ownId = ownIdOf(call)) => ({
+const requestsOf = (call: ServiceClient, ownId: OwnId) => ({
   createRequest: ({ pkcs10, ...asked }: NewRequest): Promise<KnownRequest> => {
     const body = { ...asked, keyPairMode: 'PKCS10', pkcs10ReqBase64: pkcs10.toString('base64') }
     return call(answers.request, 'POST /cert-requests', { body })
@@ -152,7 +149,7 @@ const certificatesOf = (call: ServiceClient) => ({
 })
 
 /** The service as the gateway knows it. */
-export const scepService = (call: ServiceClient) => ({
+export const scepService = (call: ServiceClient, ownId = ownIdOf(call)) => ({
   /** Whether it answers, to the gateway as an API client. */
   isThere: () =>
     call(answers.principal, 'GET /authenticated-principal', { milliseconds: 5000 }).then(
@@ -160,9 +157,9 @@ export const scepService = (call: ServiceClient) => ({
       () => false,
     ),
   ...keysOf(call),
-  ...policiesOf(call),
+  ...policiesOf(call, ownId),
   ...peopleOf(call),
-  ...requestsOf(call),
+  ...requestsOf(call, ownId),
   ...certificatesOf(call),
 })
 export type ScepService = ReturnType<typeof scepService>

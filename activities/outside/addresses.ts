@@ -35,7 +35,7 @@ export const mayBeAsked = (text: string, allowed: Networks): boolean => {
   const address = ipaddr.parse(text)
   if (allowed.some(([network, bits]) => network.kind() === address.kind() && address.match([network, bits])))
     return true
-  // Everything else that is special: private, loopback, link-local, shared, multicast, tunnels, an IPv4 address in IPv6.
   if (address.kind() === 'ipv6' && address.match(compatible)) return false
+  // Everything else that is special: private, loopback, link-local, shared, multicast, tunnels, an IPv4 address in IPv6.
   return address.range() === 'unicast' && !platforms.has(address.toString())
 }

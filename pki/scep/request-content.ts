@@ -127,8 +127,9 @@ const readers: Readonly<Record<RequestType, (plaintext: Buffer, message: ScepReq
 /**
  * Reads what was in the envelope of a request. Throws nothing but ScepRefusal: what cannot be parsed is what could not be
  * decrypted (a wrong key may yield garbage), nor could an issuer and serial number be that no certificate can have, nor a
- * PKCS#10 request whose signature is wrong or cannot be checked. Only where its key is that of the signer of the message that is told: badRequest for the signature, badAlg for a key or
- * signature that is not supported. MalformedChallenge for a challenge that stands twice, has no value or is no text.
+ * PKCS#10 request whose signature is wrong or cannot be checked. Only where its key is that of the signer of the message that is
+ * told: badRequest for the signature, badAlg for a key or signature that is not supported. MalformedChallenge for a challenge
+ * that stands twice, has no value or is no text.
  */
 export const readRequestContent = (request: ScepRequest, plaintext: Buffer): RequestContent => {
   try {
