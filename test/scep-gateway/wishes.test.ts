@@ -144,6 +144,21 @@ describe('a device that keeps key, PKCS#10 request and transaction id', () => {
     }
   })
 
+  test('waits again when its request was declined, with a new challenge alone', async () => {
+    const careful = await makeScepScene(setting.service, { requiresManualApproval: true })
+    const own = opened(await startGateway(setting.service, careful))
+    const { endEntityId, ask } = await steady({ scene: careful, url: own.scepUrl })
+    const declined = ['FAILURE', 'badRequest', 'The request was declined.']
+    const first = await challengeFor(endEntityId, careful)
+    expect((await ask(first)).status).toBe('PENDING')
+    await decide({ service: setting.service, owner: careful.owner }, endEntityId, 'decline')
+    expect(refusal(await ask(first))).toEqual(declined)
+    const next = await challengeFor(endEntityId, careful)
+    for (let time = 1; time <= 2; time++) expect((await ask(next)).status).toBe('PENDING')
+    expect(refusal(await ask(first))).toEqual(declined)
+    expect(await em().count(CertRequest, { endEntityId })).toBe(2)
+  })
+
   test('finds its request again when the policy allows another validity', async () => {
     const careful = await makeScepScene(setting.service, { requiresManualApproval: true })
     const own = opened(await startGateway(setting.service, careful))
