@@ -192,3 +192,15 @@ test('a signer that the known CA has not issued gets no challenge', async () => 
     server.close()
   }
 })
+
+test('a device to which the known CA has issued is no server, and gets no challenge', async () => {
+  const [leaf] = await run({ SCEP_CHALLENGE: await challenge() })
+  const { url, server, posts } = await impostor([leaf as Buffer, ca])
+  const asked = run({ SCEP_URL: url, SCEP_CHALLENGE: await challenge() })
+  try {
+    await expect(asked).rejects.toThrow('not that of a SCEP signer')
+    expect(posts()).toBe(0)
+  } finally {
+    server.close()
+  }
+})
