@@ -101,6 +101,18 @@ describe('a spent one-time challenge', () => {
     expect(await certificatesOf(endEntityId)).toHaveLength(2)
   })
 
+  test('gives none by the gateway of another API client', async () => {
+    const other = opened(await startGateway(setting.service, setting.scene))
+    const { name, endEntityId, ask, leafBy } = await steady()
+    const challenge = await challengeFor(endEntityId)
+    const first = await leafBy(challenge)
+    const there = await connect(other.scepUrl, await newDevice(name, keys))
+    const draft = { ...(await enrolment(name, keys, { challenge })), transactionId: 'for ever' }
+    expect(refusal(await there.ask(draft))).toEqual(unauthorised)
+    expect(certificatesIn(await ask(challenge))[0]).toEqual(first)
+    expect(await certificatesOf(endEntityId)).toHaveLength(1)
+  })
+
   test('that found the certificate of before gives no new one when that is revoked', async () => {
     const { endEntityId, ask, leafBy } = await steady()
     const first = await leafBy(await challengeFor(endEntityId))
