@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseCertificate } from '../pki/certificate/certificate.ts'
-import { generateKeyPair } from '../pki/keys/key-pair.ts'
+import { generateKeyPair, type KeyPair } from '../pki/keys/key-pair.ts'
 import type { AlgorithmRules } from '../pki/cms/algorithms.ts'
 import { encodeName, subjectName } from '../pki/names/name.ts'
 import { createPkcs10 } from '../pki/pkcs10.ts'
@@ -30,6 +30,11 @@ const chainOf = ({ status, failInfo, failInfoText, bag }: CertRep): readonly Buf
   throw new Error(status === 'PENDING' ? 'It is still PENDING.' : `${failInfo}: ${failInfoText ?? 'no reason is told'}`)
 }
 
+const mustBeFor = ({ publicKeySpki }: KeyPair, [leaf]: readonly Buffer[]): void => {
+  if (leaf && publicKeySpki.equals(parseCertificate(leaf).publicKeySpki)) return
+  throw new Error('The first certificate of the reply is not for the key of the device.')
+}
+
 /** Enrols the device, or renews what is in its folder; answers the certificate chain, leaf first. */
 export const enrol = async (config: ScepClientConfig): Promise<readonly Buffer[]> => {
   const { SCEP_URL, SCEP_CA_FINGERPRINT, SCEP_COMMON_NAME: commonName, SCEP_CHALLENGE, SCEP_FOLDER: folder } = config
@@ -48,6 +53,7 @@ export const enrol = async (config: ScepClientConfig): Promise<readonly Buffer[]
     reply = await ask({ messageType: 'CertPoll', content: poll })
   }
   const chain = chainOf(reply)
+  mustBeFor(keys, chain)
   await keep(folder, keys, chain)
   return chain
 }

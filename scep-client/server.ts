@@ -61,7 +61,17 @@ const capabilities = async (get: (query: string) => Promise<Answer>): Promise<st
   }
 }
 
-/** The certificates up to the CA that is known, each signed by the next; throws when the CA is not among them. */
+/** An agent of Microsoft's (NDES), the RA of RFC 6402, and any usage. */
+const agentUsages: ReadonlySet<string> = new Set(['1.3.6.1.4.1.311.20.2.1', '1.3.6.1.5.5.7.3.28', '2.5.29.37.0'])
+
+/** Whether a certificate can be that of a SCEP server: those of devices and servers are for something else. */
+const maySign = ({ ca, keyUsage: usages }: X509Certificate): boolean =>
+  ca || !usages || usages.some(usage => agentUsages.has(usage))
+
+/**
+ * The certificates up to the CA that is known, each signed by the next; throws when the CA is not among them, and where the
+ * first is a certificate of somebody else to whom it has issued, who could read challenges.
+ */
 const believed = (certificates: readonly Buffer[], fingerprint: string): readonly Buffer[] => {
   const known = certificates.findIndex(der => fingerprintOf(der) === fingerprint)
   if (known < 0) throw new Error(`No certificate of the server has the fingerprint ${fingerprint}.`)
@@ -69,6 +79,7 @@ const believed = (certificates: readonly Buffer[], fingerprint: string): readonl
   for (const [index, issuer] of path.slice(1).entries())
     if (path[index]?.checkIssued(issuer) !== true || !path[index].verify(issuer.publicKey))
       throw new Error('The SCEP signer of the server is not issued by the known CA.')
+  if (known > 0 && !maySign(path[0]!)) throw new Error('The certificate of the server is not that of a SCEP signer.')
   return certificates.slice(0, known + 1)
 }
 

@@ -13,10 +13,14 @@ const hashOf = (...parts: readonly (string | Buffer)[]): string => {
 
 /**
  * The name of a transaction: policy, key of the signer and transaction id. Clients choose transaction ids that are alike
- * for years or for all ("0", a hash of the key), so that the id alone names nothing.
+ * for years or for all ("0", a hash of the key), so that the id alone names nothing. Where the certificate of the signer
+ * authorises, it is named itself: another one of its key, which anybody who has the key can make, is none of the service.
  */
-export const referenceOf = (policyId: string, { signer, transactionId }: ScepRequest): string =>
-  `scep-${hashOf(policyId, signer.spki, transactionId.der)}`
+export const referenceOf = (
+  policyId: string,
+  { signer, transactionId }: ScepRequest,
+  by: 'KEY' | 'CERTIFICATE' = 'KEY',
+): string => `scep-${hashOf(policyId, signer.spki, transactionId.der, ...(by === 'KEY' ? [] : [signer.der]))}`
 
 /** The externalId of an end entity that is made for a name in a realm, after so many former ones. */
 export const externalIdOf = (realmId: string, name: string, former: number): string =>

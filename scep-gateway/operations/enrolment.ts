@@ -91,7 +91,7 @@ export const enrol = async (
   { request, challengePassword }: Enrolment,
 ): Promise<Outcome> => {
   const { service, config } = gateway
-  const reference = referenceOf(policy.id, message)
+  const reference = referenceOf(policy.id, message, challengePassword === null ? 'CERTIFICATE' : 'KEY')
   const transaction = keyOf(reference, withoutSecrets(request.der))
   const brought = { policy, signer: message.signer.der, challengePassword, transaction }
   const wish = { policy, reference, request }

@@ -4,25 +4,35 @@ import type { Gateway } from '../gateway.ts'
 import { signerOf } from '../authorize.ts'
 import { notAuthorised, Refused, type Outcome } from '../outcome.ts'
 import type { PolicyView } from '../policies.ts'
+import type { KnownRequest } from '../service-client.ts'
 import { referenceOf } from '../transaction.ts'
 import { follow, refusedBy } from './enrolment.ts'
 
-/** A signer that was revoked, or put on hold, since it asked gets no more than one that asks now. */
-const mustNotBeRevoked = async ({ service }: Gateway, { signer }: ScepRequest): Promise<void> => {
-  const known = await signerOf(service, signer.der)
-  if (known?.certStatus === 'REVOKED') throw notAuthorised('the signer is REVOKED')
+interface Asked {
+  readonly policy: PolicyView
+  readonly request: ScepRequest
+}
+
+const newest = (requests: readonly KnownRequest[]): KnownRequest | undefined =>
+  requests.toSorted((one, other) => Date.parse(other.metadata.createdDate) - Date.parse(one.metadata.createdDate))[0]
+
+/** The latest of the transaction, what the signer has asked for by its certificate only while the service knows that. */
+const latestOf = async ({ service }: Gateway, { policy, request }: Asked): Promise<KnownRequest | undefined> => {
+  const known = await signerOf(service, request.signer.der)
+  const ways = known ? (['KEY', 'CERTIFICATE'] as const) : (['KEY'] as const)
+  const references = ways.map(by => referenceOf(policy.id, request, by))
+  const found = await Promise.all(references.map(reference => service.requestsOf(policy, reference)))
+  const latest = newest(found.flat())
+  // A signer that was revoked, or put on hold, since it asked gets no more than one that asks now.
+  if (latest && known?.certStatus === 'REVOKED') throw notAuthorised('the signer is REVOKED')
+  return latest
 }
 
 /** Answers CertPoll; Refused, and what the client of the service throws. */
-export const poll = async (
-  gateway: Gateway,
-  { policy, request }: { readonly policy: PolicyView; readonly request: ScepRequest },
-): Promise<Outcome> => {
-  const wanted = referenceOf(policy.id, request)
+export const poll = async (gateway: Gateway, asked: Asked): Promise<Outcome> => {
   try {
-    const [latest] = await gateway.service.requestsOf(policy, wanted)
+    const latest = await latestOf(gateway, asked)
     if (!latest) throw new Refused('badCertId', 'No request has this transaction id and key.')
-    await mustNotBeRevoked(gateway, request)
     return await follow(gateway, latest)
   } catch (error) {
     throw refusedBy(error)

@@ -82,10 +82,15 @@ class Wishing {
     return Date.parse(date) + this.#gateway.config.replayMinutes * 60_000 < this.#at
   }
 
+  /** A decline says nothing of a one-time challenge that somebody has made, and the device spent, after it. */
+  #wasDeclined(date: number): boolean {
+    return date + (this.#wisher.spentDate ? 0 : this.#gateway.config.replayMinutes * 60_000) < this.#at
+  }
+
   /** Whether a request ended so long ago, or so, that nobody who asks again means it. */
   async isOver({ certRequestStatus, certificateId, archiveInfo, metadata }: KnownRequest): Promise<boolean> {
     if (archiveInfo.archived) return Date.parse(metadata.createdDate) < this.#at
-    if (certRequestStatus === 'DECLINED') return this.#isAgo(metadata.lastModifiedDate)
+    if (certRequestStatus === 'DECLINED') return this.#wasDeclined(Date.parse(metadata.lastModifiedDate))
     if (certRequestStatus !== 'ISSUED' || !certificateId) return false
     const certificate = await this.#gateway.service.certificate(certificateId)
     return hadEnded(certificate, this.#at) || this.#isAgo(certificate.metadata.createdDate)

@@ -7,13 +7,17 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { certificatesOnly } from '../../pki/cms/degenerate.ts'
 import { parseCertificate } from '../../pki/certificate/certificate.ts'
+import { signAttributes } from '../../pki/cms/signing.ts'
 import { decodePem } from '../../pki/pem.ts'
+import { finishCertRep, prepareSuccess } from '../../pki/scep/cert-rep.ts'
+import { readScepRequest } from '../../pki/scep/request.ts'
 import { ScepClientConfig } from '../../scep-client/config.ts'
 import { enrol } from '../../scep-client/enrol.ts'
+import { readBody } from '../../scep-gateway/body.ts'
 import { listening } from '../../scep-gateway/server.ts'
 import { CertRequest } from '../../storage/rows/cert-request.ts'
 import { until } from '../support/issuing.ts'
-import { caCertificates, rsaKeys, selfSigned } from '../support/scep-device.ts'
+import { caCertificates, newDevice, rsaKeys, selfSigned } from '../support/scep-device.ts'
 import { makeScepScene, rsaProvider, startGateway, type TestGateway } from '../support/scep-gateway.ts'
 import { startService, type Scene, type Service } from '../support/service.ts'
 
@@ -188,6 +192,41 @@ test('a signer that the known CA has not issued gets no challenge', async () => 
   try {
     await expect(asked).rejects.toThrow('not issued by the known CA')
     expect(posts()).toBe(0)
+  } finally {
+    server.close()
+  }
+})
+
+test('a device to which the known CA has issued is no server, and gets no challenge', async () => {
+  const [leaf] = await run({ SCEP_CHALLENGE: await challenge() })
+  const { url, server, posts } = await impostor([leaf as Buffer, ca])
+  const asked = run({ SCEP_URL: url, SCEP_CHALLENGE: await challenge() })
+  try {
+    await expect(asked).rejects.toThrow('not that of a SCEP signer')
+    expect(posts()).toBe(0)
+  } finally {
+    server.close()
+  }
+})
+
+test('a certificate for another key is not kept', async () => {
+  const own = await newDevice('CA', await rsaKeys())
+  const server = createServer((request, response) => {
+    const { method, url = '' } = request
+    const bag = certificatesOnly([own.certificate])
+    if (method === 'GET') return void response.end(url.includes('GetCACaps') ? '' : bag)
+    const answer = async () => {
+      const unsigned = prepareSuccess(readScepRequest((await readBody(request, 65_536)) as Buffer), bag)
+      const { signature } = await signAttributes(unsigned.toSign, own.key, { digest: 'SHA-256', scheme: 'PKCS1' })
+      response.end(finishCertRep(unsigned, { signature, signer: own.certificate }))
+    }
+    return void answer()
+  })
+  const url = `http://127.0.0.1:${await listening(server, 0, '127.0.0.1')}/scep`
+  const members = { SCEP_CA_FINGERPRINT: fingerprint(own.certificate), SCEP_CHALLENGE: 'any' }
+  try {
+    await expect(run({ SCEP_URL: url, ...members })).rejects.toThrow('not for the key of the device')
+    expect(existsSync(join(folder, 'device.pem'))).toBe(false)
   } finally {
     server.close()
   }

@@ -101,6 +101,18 @@ describe('a spent one-time challenge', () => {
     expect(await certificatesOf(endEntityId)).toHaveLength(2)
   })
 
+  test('gives none by the gateway of another API client', async () => {
+    const other = opened(await startGateway(setting.service, setting.scene))
+    const { name, endEntityId, ask, leafBy } = await steady()
+    const challenge = await challengeFor(endEntityId)
+    const first = await leafBy(challenge)
+    const there = await connect(other.scepUrl, await newDevice(name, keys))
+    const draft = { ...(await enrolment(name, keys, { challenge })), transactionId: 'for ever' }
+    expect(refusal(await there.ask(draft))).toEqual(unauthorised)
+    expect(certificatesIn(await ask(challenge))[0]).toEqual(first)
+    expect(await certificatesOf(endEntityId)).toHaveLength(1)
+  })
+
   test('that found the certificate of before gives no new one when that is revoked', async () => {
     const { endEntityId, ask, leafBy } = await steady()
     const first = await leafBy(await challengeFor(endEntityId))
@@ -142,6 +154,21 @@ describe('a device that keeps key, PKCS#10 request and transaction id', () => {
       await archive('CERT_REQUEST', requests[0]?.id ?? '', careful)
       challenges.push(challenge)
     }
+  })
+
+  test('waits again when its request was declined, with a new challenge alone', async () => {
+    const careful = await makeScepScene(setting.service, { requiresManualApproval: true })
+    const own = opened(await startGateway(setting.service, careful))
+    const { endEntityId, ask } = await steady({ scene: careful, url: own.scepUrl })
+    const declined = ['FAILURE', 'badRequest', 'The request was declined.']
+    const first = await challengeFor(endEntityId, careful)
+    expect((await ask(first)).status).toBe('PENDING')
+    await decide({ service: setting.service, owner: careful.owner }, endEntityId, 'decline')
+    expect(refusal(await ask(first))).toEqual(declined)
+    const next = await challengeFor(endEntityId, careful)
+    for (let time = 1; time <= 2; time++) expect((await ask(next)).status).toBe('PENDING')
+    expect(refusal(await ask(first))).toEqual(declined)
+    expect(await em().count(CertRequest, { endEntityId })).toBe(2)
   })
 
   test('finds its request again when the policy allows another validity', async () => {
@@ -199,28 +226,42 @@ describe('by a static password', () => {
   })
 })
 
-test.each(['KEY_COMPROMISE', 'CERTIFICATE_HOLD'])(
-  'a signer that is revoked while it waits polls in vain: %s',
-  async reason => {
+describe('a signer that is revoked while it waits', () => {
+  /** A holder of a certificate whose renewal waits for people, and how its key polls. */
+  const renewing = async () => {
     const careful = await makeScepScene(setting.service, { requiresManualApproval: true, requesterMayApprove: true })
     const own = opened(await startGateway(setting.service, careful))
     const [name, used] = [newName(), await rsaKeys()]
     const { endEntityId, challenge } = await knownIn(careful, name)
-    const first = await connect(own.scepUrl, await newDevice(name, used))
+    const stranger = await connect(own.scepUrl, await newDevice(name, used))
     const draft = { ...(await enrolment(name, used, { challenge })), transactionId: 'first' }
-    expect((await first.ask(draft)).status).toBe('PENDING')
+    expect((await stranger.ask(draft)).status).toBe('PENDING')
     await decide({ service: setting.service, owner: careful.owner }, endEntityId, 'approve')
-    const [leaf] = certificatesIn(await untilDone(() => first.ask(draft)))
-    const renewing = await connect(own.scepUrl, enrolled(name, used, leaf as Buffer))
-    const renewal = {
-      ...(await enrolment(name, await rsaKeys(), { messageType: 'RenewalReq' })),
-      transactionId: 'next',
-    }
-    const content = pollContent(renewing.signers.at(1) as Buffer, name)
-    const poll = () => renewing.ask({ messageType: 'CertPoll', transactionId: 'next', content })
-    expect((await renewing.ask(renewal)).status).toBe('PENDING')
-    expect((await poll()).status).toBe('PENDING')
+    const [leaf] = certificatesIn(await untilDone(() => stranger.ask(draft)))
+    const holder = await connect(own.scepUrl, enrolled(name, used, leaf as Buffer))
+    const renewal = { ...(await enrolment(name, keys, { messageType: 'RenewalReq' })), transactionId: 'next' }
+    const content = pollContent(holder.signers.at(1) as Buffer, name)
+    const pollBy = ({ ask }: typeof holder) => ask({ messageType: 'CertPoll', transactionId: 'next', content })
+    expect((await holder.ask(renewal)).status).toBe('PENDING')
+    expect((await pollBy(holder)).status).toBe('PENDING')
+    return { careful, endEntityId, stranger, holder, pollBy }
+  }
+
+  test.each(['KEY_COMPROMISE', 'CERTIFICATE_HOLD'])('polls in vain: %s', async reason => {
+    const { careful, endEntityId, holder, pollBy } = await renewing()
     await revoke(endEntityId, reason, careful)
-    expect(refusal(await poll())).toEqual(unauthorised)
-  },
-)
+    expect(refusal(await pollBy(holder))).toEqual(unauthorised)
+  })
+
+  test('gets nothing by another certificate of its key, nor when its own is archived', async () => {
+    const { careful, endEntityId, stranger, holder, pollBy } = await renewing()
+    await revoke(endEntityId, 'PRIVILEGE_WITHDRAWN', careful)
+    const waiting = await em().findOneOrFail(CertRequest, { endEntityId, certRequestStatus: 'PENDING_APPROVAL' })
+    expect((await careful.owner.patch(`/api/v1/cert-requests/${waiting.id}/approve`, {})).status).toBe(200)
+    const unknown = ['FAILURE', 'badCertId', 'No request has this transaction id and key.']
+    expect(refusal(await pollBy(stranger))).toEqual(unknown)
+    const [revoked] = await certificatesOf(endEntityId)
+    await archive('CERTIFICATE', revoked?.id ?? '', careful)
+    expect(refusal(await pollBy(holder))).toEqual(unknown)
+  })
+})

@@ -1,4 +1,5 @@
 // Whether an end entity is who it says (contract 12): asked by gateways for their devices.
+import { hash } from 'node:crypto'
 import { EndEntity } from '../../../storage/rows/end-entity.ts'
 import { Policy } from '../../../storage/rows/policy.ts'
 import { acceptPassword, findVerifier } from '../../../storage/password-judging.ts'
@@ -8,6 +9,9 @@ import { exampleChallengeSecret, exampleIds } from '../../kernel/examples.ts'
 import { from, operation } from '../../kernel/operation.ts'
 import { EndEntityAuthenticationRequestDto, EndEntityAuthenticationResponseDto } from './dtos.ts'
 import { refuseSlowly } from './refusing.ts'
+
+/** Another caller makes another request of the same thing: what a challenge is spent on is its caller's. */
+const transactionOf = (callerId: string, text: string): string => hash('sha256', `${callerId} ${text}`)
 
 export const authorizeWithEEidAndPassword = operation('POST /end-entity-passwords/authenticate', {
   summary: 'Authenticate an end entity by its password, or by a one-time SCEP challenge',
@@ -21,8 +25,9 @@ export const authorizeWithEEidAndPassword = operation('POST /end-entity-password
   },
   returns: [200, EndEntityAuthenticationResponseDto],
   fails: [409, 415],
-  handle: async ({ em, policy, body, settings, clock, hashInLine }) => {
-    const { endEntityId, password: secret, transaction } = body
+  handle: async ({ em, policy, body, caller, settings, clock, hashInLine }) => {
+    const { endEntityId, password: secret } = body
+    const transaction = body.transaction && transactionOf(caller.id, body.transaction)
     const attempt = { endEntityId, policyId: policy.id, secret, transaction, now: clock() }
     const endEntity = await em.findOne(EndEntity, endEntityId)
     const pair = endEntity && { endEntity, policy }
