@@ -29,8 +29,11 @@ const keeping = `insert into kept_revocation
      and c.valid_not_after >= least($2::timestamptz, last.this_update)
   on conflict do nothing`
 
-/** What a spent challenge was good for again and again is gone: the same message would make another request. */
-const endingChallenges = `delete from scep_challenge s using cert_request r
+/**
+ * What a spent challenge was good for again and again is gone: the same message would make another request. It stays known as a
+ * challenge, so that a device that goes on sending it guesses no password.
+ */
+const endingChallenges = `update scep_challenge s set spent_on = null from cert_request r
   where r.id = any(${ids}) and s.end_entity_id = r.end_entity_id and s.policy_id = r.policy_id and s.spent_date is not null`
 
 const droppingGrants = `delete from permission_grant where resource_id = any(${ids})`

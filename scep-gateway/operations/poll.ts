@@ -28,11 +28,19 @@ const latestOf = async ({ service }: Gateway, { policy, request }: Asked): Promi
   return latest
 }
 
+/** Nobody installs what was revoked while it waited to be fetched. */
+const mustBeValid = async ({ service }: Gateway, { certificateId }: KnownRequest): Promise<void> => {
+  const certificate = certificateId ? await service.certificate(certificateId) : null
+  if (certificate && certificate.certStatus !== 'ACTIVE')
+    throw new Refused('badRequest', 'The certificate is no longer valid.', `it is ${certificate.certStatus}`)
+}
+
 /** Answers CertPoll; Refused, and what the client of the service throws. */
 export const poll = async (gateway: Gateway, asked: Asked): Promise<Outcome> => {
   try {
     const latest = await latestOf(gateway, asked)
     if (!latest) throw new Refused('badCertId', 'No request has this transaction id and key.')
+    await mustBeValid(gateway, latest)
     return await follow(gateway, latest)
   } catch (error) {
     throw refusedBy(error)

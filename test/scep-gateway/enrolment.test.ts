@@ -178,6 +178,17 @@ describe('scep case 35: a policy with approval', () => {
     expect(await requestsFor(endEntityId)).toBe(1)
   })
 
+  test('a certificate that was revoked since is no answer to a poll', async () => {
+    const { careful, endEntityId, connection, draft, poll, decide } = await waiting()
+    expect((await connection.ask(draft)).status).toBe('PENDING')
+    expect((await decide('approve')).status).toBe(200)
+    await untilDone(poll)
+    const { id } = await service.em().findOneOrFail(Certificate, { endEntityId })
+    const revoke = `/api/v1/certificates/revoke?id=${id}&revocationReason=PRIVILEGE_WITHDRAWN`
+    expect((await careful.owner.post(revoke)).status).toBe(200)
+    expect(refusal(await poll())).toEqual(['FAILURE', 'badRequest', 'The certificate is no longer valid.'])
+  })
+
   test('an unknown transaction and another key are badCertId', async () => {
     const { url: own, name, connection, draft, poll } = await waiting()
     await connection.ask(draft)
