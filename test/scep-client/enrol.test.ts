@@ -1,6 +1,6 @@
 // The SCEP client before a real gateway and before an impostor: enrols, renews, waits, and believes no other CA.
-import { createHash, X509Certificate } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -74,23 +74,75 @@ test('it enrols, keeps key and chain, and renews with a new key', async () => {
   expect(other?.publicKeySpki).not.toEqual(one?.publicKeySpki)
 })
 
-test('it polls while people decide', async () => {
-  const careful = await makeScepScene(service, { requiresManualApproval: true, requesterMayApprove: true })
-  const own = await startGateway(service, careful)
-  const id = await careful.newEndEntity({ commonName })
+/** A gateway whose policy has people decide, and how one asks there. */
+const careful = async () => {
+  const approving = await makeScepScene(service, { requiresManualApproval: true, requesterMayApprove: true })
+  const own = await startGateway(service, approving)
+  const id = await approving.newEndEntity({ commonName })
   const [, issuing] = await caCertificates(own.scepUrl)
-  const ended = run({
+  const members = {
     SCEP_URL: own.scepUrl,
     SCEP_CA_FINGERPRINT: fingerprint(issuing as Buffer),
-    SCEP_CHALLENGE: await challenge(careful, id),
-  })
-  try {
+    SCEP_CHALLENGE: await challenge(approving, id),
+  }
+  const decide = async (verb: string) => {
     const request = await until('the request waits', () => service.em().findOne(CertRequest, { endEntityId: id }))
-    expect((await careful.owner.patch(`/api/v1/cert-requests/${request.id}/approve`, {})).status).toBe(200)
+    expect((await approving.owner.patch(`/api/v1/cert-requests/${request.id}/${verb}`, {})).status).toBe(200)
+  }
+  return { id, members, decide, stop: own.stop }
+}
+
+test('it polls while people decide', async () => {
+  const { members, decide, stop } = await careful()
+  try {
+    const ended = run(members)
+    await decide('approve')
     expect(parseCertificate((await ended)[0] as Buffer).subjectDn).toBe(`CN=${commonName}`)
   } finally {
-    await own.stop()
+    await stop()
   }
+})
+
+test('it fetches later what was decided when its patience had ended, for the key that it has kept', async () => {
+  const { id, members, decide, stop } = await careful()
+  try {
+    const impatient = { ...members, SCEP_PATIENCE_SECONDS: '0' }
+    for (let time = 0; time < 2; time += 1) await expect(run(impatient)).rejects.toThrow('still PENDING')
+    await decide('approve')
+    const [leaf] = await run(members)
+    const key = createPublicKey(readFileSync(join(folder, 'device.key'))).export({ format: 'der', type: 'spki' })
+    expect(parseCertificate(leaf as Buffer).publicKeySpki).toEqual(key)
+    expect(await service.em().count(CertRequest, { endEntityId: id })).toBe(1)
+    expect(readdirSync(folder).toSorted()).toEqual(['device.key', 'device.pem'])
+  } finally {
+    await stop()
+  }
+})
+
+test('it begins anew when people have declined', async () => {
+  const { id, members, decide, stop } = await careful()
+  try {
+    const impatient = { ...members, SCEP_PATIENCE_SECONDS: '0' }
+    await expect(run(impatient)).rejects.toThrow('still PENDING')
+    await decide('decline')
+    await expect(run(members)).rejects.toThrow('The request was declined.')
+    expect(readdirSync(folder)).toEqual([])
+    expect(await service.em().count(CertRequest, { endEntityId: id })).toBe(1)
+  } finally {
+    await stop()
+  }
+})
+
+test('what was stopped between key and chain is put in its place by the next', async () => {
+  await run({ SCEP_CHALLENGE: await challenge() })
+  const [key, chain] = ['device.key', 'device.pem'].map(name => readFileSync(join(folder, name)))
+  renameSync(join(folder, 'device.pem'), join(folder, 'device.pem.next'))
+  await run({})
+  const [older, newer] = [chain, readFileSync(join(folder, 'device.pem'))].map(
+    pem => new X509Certificate(pem as Buffer),
+  )
+  expect([older?.subject, older?.serialNumber === newer?.serialNumber]).toEqual([newer?.subject, false])
+  expect(readFileSync(join(folder, 'device.key'))).not.toEqual(key)
 })
 
 test('a refusal is told with its reason, and nothing is kept', async () => {
