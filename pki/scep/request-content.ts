@@ -50,8 +50,8 @@ const challengesIn = (der: Buffer): (readonly DerValue[])[] => {
 const getChallenge = (der: Buffer, reply: ReplyContext): string | null => {
   const attributes = challengesIn(der)
   if (attributes.length === 0) return null
-  const [value, ...more] = attributes.flat()
-  const text = value && more.length === 0 ? findAnyText(value) : null
+  const [[value, ...more] = [], ...others] = attributes
+  const text = value && more.length === 0 && others.length === 0 ? findAnyText(value) : null
   if (text === null) throw new MalformedChallenge(reply)
   return text === '' ? null : text
 }

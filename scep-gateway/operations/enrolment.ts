@@ -52,7 +52,7 @@ const deliverKnown = async (gateway: Gateway, certRequestId: string, certificate
 const issue = async (gateway: Gateway, { id: certRequestId }: KnownRequest): Promise<Outcome> => {
   const { config, ending, service } = gateway
   try {
-    const issued = await service.issue(certRequestId, { milliseconds: config.waitSeconds * 1000 + 1, ending })
+    const issued = await service.issue(certRequestId, { milliseconds: config.waitSeconds * 1000, ending })
     const chain = parseCertificates(issued.certificateChainPem.pemCertificate)
     return delivered(gateway, chain, { certRequestId, certificateId: issued.certificate.id })
   } catch (error) {
@@ -66,8 +66,8 @@ const issue = async (gateway: Gateway, { id: certRequestId }: KnownRequest): Pro
   }
 }
 
-/** An order waits for the people, and issues when they have decided: operators find the story of the device in it. */
-const waitForPeople = async ({ service }: Gateway, { id, orderId }: KnownRequest): Promise<Outcome> => {
+/** An order waits for nobody but people, and issues when they have decided: operators find the story of the device in it. */
+const order = async ({ service }: Gateway, { id, orderId }: KnownRequest): Promise<Outcome> => {
   if (!orderId)
     await service.order(id).catch((error: unknown) => {
       // The next poll orders it.
@@ -81,7 +81,9 @@ export const follow = async (gateway: Gateway, request: KnownRequest): Promise<O
   const { id, certRequestStatus, certificateId } = request
   if (certRequestStatus === 'DECLINED') throw new Refused('badRequest', 'The request was declined.')
   if (certRequestStatus === 'ISSUED' && certificateId) return deliverKnown(gateway, id, certificateId)
-  return certRequestStatus === 'APPROVED' ? issue(gateway, request) : waitForPeople(gateway, request)
+  // A call that nobody waits for might never be sent.
+  const mayWait = certRequestStatus === 'APPROVED' && gateway.config.waitSeconds > 0
+  return mayWait ? issue(gateway, request) : order(gateway, request)
 }
 
 /** Answers PKCSReq and RenewalReq; Refused, and what the client of the service throws. */

@@ -215,6 +215,20 @@ describe('scep case 35: a policy with approval', () => {
   })
 })
 
+test('a gateway that does not wait tells PENDING, and orders the certificate for the poll', async () => {
+  const hasty = opened(await startGateway(service, scene, { properties: { 'scep.wait-seconds': '0' } }))
+  const name = nameOf()
+  const { challenge, endEntityId } = await known(name)
+  const connection = await connect(hasty.scepUrl, await device(name))
+  const draft = await pkcsReq(name, keys, challenge)
+  const request = await connection.write(draft)
+  expect((await connection.send(request)).status).toBe('PENDING')
+  const { id: certRequestId } = await service.em().findOneOrFail(CertRequest, { endEntityId })
+  expect(await service.em().count(OrderItem, { certRequestId })).toBe(1)
+  expect(certificatesIn(await untilDone(() => connection.send(request)))).toHaveLength(3)
+  expect(await service.em().count(Certificate, { endEntityId })).toBe(1)
+})
+
 describe('scep case 36: the same PKCS#10 request again', () => {
   test('gets the same certificate within the window, and a new one after it', async () => {
     const name = nameOf()
