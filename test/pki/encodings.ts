@@ -11,13 +11,16 @@ const rewrite = (der: Buffer, header: Header): Buffer => {
   return header(value.tag, Buffer.concat(value.children.map(({ raw }) => rewrite(raw, header))))
 }
 
-/** Lengths of four octets, whatever they are. */
-export const longLengths = (der: Buffer): Buffer =>
-  rewrite(der, (tag, content) => {
+const longLength =
+  (...before: number[]): Header =>
+  (tag, content) => {
     const length = Buffer.alloc(4)
     length.writeUInt32BE(content.length)
-    return Buffer.concat([Buffer.of(tag, 0x84), length, content])
-  })
+    return Buffer.concat([Buffer.of(tag, 0x84 + before.length, ...before), length, content])
+  }
+
+/** Lengths of four octets, whatever they are. */
+export const longLengths = (der: Buffer): Buffer => rewrite(der, longLength())
 
 const endOfContents = Buffer.alloc(2)
 
@@ -41,8 +44,45 @@ const indefiniteHeader: Header = (tag, content) => {
 /** Indefinite lengths wherever they can be, and OCTET STRINGs in pieces of 1,000 octets. */
 export const indefinite = (der: Buffer): Buffer => rewrite(der, indefiniteHeader)
 
+const longTag =
+  (...before: number[]): Header =>
+  (tag, content) =>
+    Buffer.concat([Buffer.of(tag | 0x1f, ...before, tag & 0x1f), shortHeader(0, content).subarray(1)])
+
 /** Tag numbers in the long form. */
-export const longTags = (der: Buffer): Buffer =>
-  rewrite(der, (tag, content) =>
-    Buffer.concat([Buffer.of(tag | 0x1f, tag & 0x1f), shortHeader(0, content).subarray(1)]),
-  )
+export const longTags = (der: Buffer): Buffer => rewrite(der, longTag())
+
+// An end of contents is two zeros: a value without octets of the same number is none, however it is written.
+const falseEnd =
+  (...end: number[]): Header =>
+  (tag, content) =>
+    (tag & 0x20) === 0
+      ? shortHeader(tag, content)
+      : Buffer.concat([Buffer.of(tag, 0x80), content, Buffer.of(0x30, 0x80, ...end), Buffer.alloc(4)])
+
+/** What some reader takes and another does not, by what is odd in it. */
+export const oddHeaders: Readonly<Record<string, Header>> = {
+  'a tag number after a zero': longTag(0x80),
+  'a tag number after three zeros': longTag(0x80, 0x80, 0x80),
+  'a tag number after four zeros': longTag(0x80, 0x80, 0x80, 0x80),
+  'a tag number after many zeros': longTag(...Array<number>(40).fill(0x80)),
+  'a tag number of more than 32 bits': longTag(0x90, 0x80, 0x80, 0x80, 0x80),
+  'a length after many zeros': longLength(...Array<number>(100).fill(0)),
+  'a length of more than 32 bits': longLength(1),
+  'a constructed end of contents inside': falseEnd(0x20, 0x00),
+  'an end of contents with a long length inside': falseEnd(0x00, 0x81, 0x00),
+  'an end of contents with a long tag inside': falseEnd(0x1f, 0x00, 0x00),
+}
+
+/** Every header, from the innermost to the outermost, in the way that is chosen for it. */
+export const encodedBy = (der: Buffer, choose: () => Header): Buffer =>
+  rewrite(der, (tag, content) => choose()(tag, content))
+
+/** All ways to write a header: as in DER, as BER has it, and odd ones. */
+export const everyHeader: readonly Header[] = [
+  shortHeader,
+  longLength(),
+  longTag(),
+  indefiniteHeader,
+  ...Object.values(oddHeaders),
+]

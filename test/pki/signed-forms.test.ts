@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
+import { DerValue } from '../../pki/asn1/der-reader.ts'
 import { readWholeBer } from '../../pki/asn1/ber.ts'
 import {
   context,
@@ -26,7 +27,7 @@ import { findSignedForm } from '../../pki/cms/signed-forms.ts'
 import { prepareFailure, preparePending } from '../../pki/scep/cert-rep.ts'
 import type { ReplyContext } from '../../pki/scep/refusal.ts'
 import { attributeOids, isScepSignedAttributes } from '../../pki/scep/signed-attributes.ts'
-import { indefinite, longLengths, longTags } from './encodings.ts'
+import { encodedBy, everyHeader, indefinite, longLengths, longTags, oddHeaders } from './encodings.ts'
 import { openssl, Workbench } from './openssl.ts'
 import { filesOf, makeParty, makePkcs10, type TestParty } from './scep-parties.ts'
 
@@ -87,6 +88,13 @@ const stamp = [
   attribute('1.2.840.113549.1.9.16.2.47', sequence(sequence(sequence(octetString(randomBytes(32)))))),
 ]
 
+const bodyOf = (der: Buffer): Buffer => {
+  const length = der[1] ?? 0
+  return der.subarray(length < 0x80 ? 2 : 2 + (length & 0x7f))
+}
+const data = sequence(oid('1.2.840.113549.1.7.1'))
+const nextCa = sequence(integer(1), setOf(), data, context(0, sequence()), setOf())
+
 const made: Readonly<Record<string, Buffer>> = {
   'TBSCertList of version 1': sequence(sha256, name, time(now)),
   'TBSCertList of version 1 with GeneralizedTime': sequence(sha256, name, generalized, generalized),
@@ -104,6 +112,11 @@ const made: Readonly<Record<string, Buffer>> = {
   'CMS SignedAttributes unsorted': tlv(0x31, ...stamp.toReversed()),
   'CMS SignedAttributes under their tag': context(0, ...stamp),
   'CMS ContentInfo of a next CA': certificatesOnly([sequence()]),
+  'CMS SignedData of a next CA': nextCa,
+  'CMP ProtectedPart of an error': sequence(
+    sequence(integer(2), context(4, name), context(4, name)),
+    context(23, sequence()),
+  ),
   'AttributeCertificateInfo of anybody': sequence(
     integer(1),
     sequence(context(1, name)),
@@ -129,25 +142,69 @@ const encodings: Readonly<Record<string, (der: Buffer) => Buffer>> = {
   'lengths of four octets': longLengths,
   'indefinite lengths': indefinite,
   'tag numbers in the long form': longTags,
+  ...Object.fromEntries(
+    Object.entries(oddHeaders).map(([odd, header]) => [odd, (der: Buffer) => encodedBy(der, () => header)]),
+  ),
   'octets behind it': der => Buffer.concat([der, Buffer.from('more')]),
   'a length that is too long': der =>
     Buffer.concat([der.subarray(0, 1), Buffer.of(0x83, 0x7f, 0xff, 0xff), bodyOf(der)]),
 }
 
-const bodyOf = (der: Buffer): Buffer => {
-  const length = der[1] ?? 0
-  return der.subarray(length < 0x80 ? 2 : 2 + (length & 0x7f))
+const sampleOf = (name: string): Buffer => {
+  const der = real[name] ?? made[name]
+  if (!der) throw new Error('no such sample')
+  return der
 }
+const formIn = (name: string) => /^(OCSP ResponseData|CM[SP] \w+|\w+)/.exec(name)?.[0]
 
 test.each(names.flatMap(name => Object.keys(encodings).map(encoding => ({ name, encoding }))))(
   '$name is recognised with $encoding',
   row => {
-    const der = real[row.name] ?? made[row.name]
     const encode = encodings[row.encoding]
-    if (!der || !encode) throw new Error('no such row')
-    expect(findSignedForm(encode(der))).toBe(/^(OCSP ResponseData|CMS \w+|\w+)/.exec(row.name)?.[0])
+    if (!encode) throw new Error('no such row')
+    expect(findSignedForm(encode(sampleOf(row.name)))).toBe(formIn(row.name))
   },
 )
+
+test.each(names)('%s is recognised with every header in a way of its own', name => {
+  const sample = sampleOf(name)
+  fc.assert(
+    fc.property(fc.infiniteStream(fc.constantFrom(...everyHeader)), choices => {
+      const octets = encodedBy(sample, () => choices.next().value)
+      expect([octets.toString('hex'), findSignedForm(octets)]).toEqual([octets.toString('hex'), formIn(name)])
+    }),
+  )
+})
+
+test.each(['CMS ContentInfo of a next CA', 'CMS SignedData of a next CA'])(
+  '%s is recognised without its header',
+  name => {
+    const members = new DerValue(sampleOf(name), 0, sampleOf(name).length).children.map(({ raw }) => raw)
+    for (const header of everyHeader) {
+      const octets = Buffer.concat(members.map(member => encodedBy(member, () => header)))
+      expect([octets.toString('hex'), findSignedForm(octets)]).toEqual([octets.toString('hex'), formIn(name)])
+    }
+  },
+)
+
+test.each(Object.keys(oddHeaders).filter(odd => odd.includes('zero')))('openssl takes %s', async odd => {
+  const octets = encodedBy(sequence(integer(5), integer(6)), () => oddHeaders[odd]!)
+  const { output } = await openssl('asn1parse', '-inform', 'DER', '-in', await bench.file(octets))
+  expect(String(output).match(/cons: SEQUENCE|INTEGER {2,}:0\d/g)).toEqual([
+    'cons: SEQUENCE',
+    expect.stringMatching(/5$/),
+    expect.stringMatching(/6$/),
+  ])
+})
+
+test.each<[string, Buffer]>([
+  ['a SEQUENCE', sequence(integer(1), integer(2))],
+  ['a SET', setOf(integer(1), integer(2))],
+  ['a member', sequence(integer(1), sequence(integer(2)))],
+])('%s of indefinite length is not signed, whatever it is', (_, der) => {
+  expect(findSignedForm(der)).toBeNull()
+  expect(findSignedForm(indefinite(der))).toBe('BER value of indefinite length')
+})
 
 test.each<[string, Buffer]>([
   ['nothing', Buffer.alloc(0)],
@@ -171,8 +228,13 @@ test('any octets are judged, in linear time', () => {
       expect(() => findSignedForm(Buffer.from(octets))).not.toThrow(),
     ),
   )
-  const hostile = [Buffer.alloc(1 << 20, 0x30), Buffer.from('3080'.repeat(1 << 19), 'hex'), Buffer.alloc(1 << 20, 0xff)]
-  expect(hostile.map(findSignedForm)).toEqual([null, null, null])
+  const repeated = (octets: string) => Buffer.from(octets.repeat((1 << 21) / octets.length), 'hex')
+  const hostile = ['30', 'ff', '3f', '00', '1f00', '31'].map(octets =>
+    Buffer.concat([Buffer.of(0x30, 0), repeated(octets)]),
+  )
+  expect(hostile.map(findSignedForm)).toEqual([null, null, null, null, null, null])
+  expect(findSignedForm(repeated('81'))).toBeNull()
+  expect(findSignedForm(repeated('3080'))).toBe('BER value of indefinite length')
 })
 
 const replyContext = (digest: DigestName): ReplyContext => ({
