@@ -9,11 +9,21 @@ const flag = (usual: boolean) =>
     .default(usual ? 'true' : 'false')
     .transform(text => text === 'true')
 
-const whole = (usual: number, [least, most]: readonly [number, number]) =>
-  z.coerce.number().int().min(least).max(most).default(usual)
+const numeral = z.string().transform(text => (/^-?\d+$/.test(text) ? Number(text) : Number.NaN))
 
-const port = z.coerce.number().int().min(0).max(65_535)
-const address = z.url({ protocol: /^https?$/ }).transform(text => text.replace(/\/$/, ''))
+const whole = (usual: number, [least, most]: readonly [number, number]) =>
+  numeral.pipe(z.number().int().min(least).max(most)).default(usual)
+
+const port = numeral.pipe(z.number().int().min(0).max(65_535))
+
+const isBare = (text: string): boolean => {
+  const { username, password, search, hash, pathname } = new URL(text)
+  return `${username}${password}${search}${hash}` === '' && !/\/api\/v\d+\/?$/.test(pathname)
+}
+const address = z
+  .url({ protocol: /^https?$/ })
+  .refine(isBare, { message: 'is an address without /api/v1, user, password, query and fragment', abort: true })
+  .transform(text => text.replace(/\/$/, ''))
 
 const properties = {
   /** HTTPS. */
@@ -88,11 +98,11 @@ export class Misconfigured extends Error {
 
 type Given = Readonly<Record<string, string | undefined>>
 
-const isSet = ([, value]: readonly [string, unknown]): boolean => value !== undefined && value !== ''
+const isSet = ([, value]: readonly [string, string | undefined]): boolean => (value ?? '').trim() !== ''
 
 /** The values by property; the environment holds much else, a file nothing else. */
-const givenIn = (written: Given, environment: NodeJS.ProcessEnv): Given => {
-  const named = Object.entries(written).map(([name, value]) => [variableOf(name), value] as const)
+const givenIn = (inFile: Given, environment: NodeJS.ProcessEnv): Given => {
+  const named = Object.entries(inFile).map(([name, value]) => [variableOf(name), value] as const)
   const all = [...named, ...Object.entries(environment)].filter(isSet)
   return Object.fromEntries(all.flatMap(([name, value]) => [[propertyOf.get(name) ?? '', value]]))
 }
@@ -102,12 +112,21 @@ const lineOf = ({ path: [property], message }: z.core.$ZodIssue, given: Given): 
   return `${String(property)}: ${given[String(property)] === undefined ? 'is missing' : message}`
 }
 
-/** What a file of properties and the environment say together; empty values are as good as none. Misconfigured. */
+/** The properties of a file, which editors of Windows begin with a mark. Misconfigured for `\\u` that is no escape. */
+const written = (file: string): Given => {
+  const text = file.replace(/^\uFEFF/, '')
+  const escapes = text.replaceAll(/^[ \t\f]*[#!].*$/gm, '').match(/\\(?:u[\da-f]{0,4}|[^])/gi) ?? []
+  if (escapes.some(escape => escape.startsWith('\\u') && escape.length < 6))
+    throw new Misconfigured(['\\u is followed by four hexadecimal digits; a backslash is written twice'])
+  return parse(text) as Given
+}
+
+/** What a file of properties and the environment say together; blank values are as good as none. Misconfigured. */
 export const readConfig = (file: string, environment: NodeJS.ProcessEnv): ScepGatewayConfig => {
-  const written = parse(file) as Given
-  const given = givenIn(written, environment)
+  const inFile = written(file)
+  const given = givenIn(inFile, environment)
   const { data, error } = ScepGatewayConfig.safeParse(given)
-  const unknown = Object.keys(written).filter(name => !propertyOf.has(variableOf(name)))
+  const unknown = Object.keys(inFile).filter(name => !Object.hasOwn(properties, name))
   const lines = unknown.map(name => `${name}: there is no such property`)
   for (const issue of error?.issues ?? []) lines.push(lineOf(issue, given))
   if (data && lines.length === 0) return data

@@ -29,11 +29,13 @@ const settle = async () => {
   return { config, identity: await identityOf(config, new Date()) }
 }
 
-const { config, identity } = await settle().catch((error: unknown) => {
+const refuse = (error: unknown): never => {
   if (!(error instanceof Misconfigured)) throw error
   console.error(`The configuration of the SCEP gateway is wrong:\n${error.message}`)
   process.exit(2)
-})
+}
+
+const { config, identity } = await settle().catch(refuse)
 const log = createLog(config['log.level'])
 
 if (config['scep.static-password'] !== undefined)
@@ -51,18 +53,26 @@ const answer = createGateway({ ...parts, isStopping: () => stopping }).callback(
 const listener = (...of: Parameters<typeof answer>): void => void answer(...of)
 
 const servers: Server[] = []
-const open = async (name: string, server: Server, [port, address]: readonly [number, string]): Promise<void> => {
+type Place = readonly [
+  'server.port' | 'server.http.port' | 'server.metrics.port',
+  'server.address' | 'server.metrics.address',
+]
+const open = async (name: string, server: Server, place: Place): Promise<void> => {
+  const [port, address] = [config[place[0]] ?? 0, config[place[1]]]
   servers.push(server)
-  log.info({ port: await listening(server, port, address), address }, `${name} listens`)
+  const listens = listening(server, port, address).catch((error: Error) =>
+    refuse(new Misconfigured([`${place[1]}, ${place[0]}: ${error.message}`])),
+  )
+  log.info({ port: await listens, address }, `${name} listens`)
 }
 
 const { subject, fingerprint256 } = new X509Certificate(identity.cert)
 log.info({ subject, fingerprint256 }, 'the certificate of HTTPS')
-await open('HTTPS', httpsServer(identity, bounds, listener), [config['server.port'], config['server.address']])
+await open('HTTPS', httpsServer(identity, bounds, listener), ['server.port', 'server.address'])
 if (config['server.http.port'] !== undefined)
-  await open('HTTP', httpServer(bounds, listener), [config['server.http.port'], config['server.address']])
+  await open('HTTP', httpServer(bounds, listener), ['server.http.port', 'server.address'])
 if (config['server.metrics.port'] !== undefined)
-  await open('metrics', metricsServer(parts.metrics), [config['server.metrics.port'], config['server.metrics.address']])
+  await open('metrics', metricsServer(parts.metrics), ['server.metrics.port', 'server.metrics.address'])
 
 /** Takes no new requests and lets running ones end. */
 const stop = (): void => {

@@ -26,12 +26,15 @@ const untold: ReadonlySet<string> = new Set([
   'AMBIGUOUS_RESULT',
 ])
 
+/** What the service says in words of its own operations. */
+const tellable: ReadonlyMap<string, string> = new Map([['INVALID_REQUEST', 'A name in the request cannot be used']])
+
 /** The service's refusal as FAILURE; other errors stay. */
 export const refusedBy = (error: unknown): unknown => {
   if (!(error instanceof ServiceRefusal)) return error
   const { apiError, message } = error
   if (untold.has(apiError)) return notAuthorised(message)
-  const text = apiErrors[apiError as ApiError]?.description ?? 'The request is refused'
+  const text = tellable.get(apiError) ?? apiErrors[apiError as ApiError]?.description ?? 'The request is refused'
   return new Refused(ofTheKey.has(apiError) ? 'badAlg' : 'badRequest', `${text}.`, message)
 }
 

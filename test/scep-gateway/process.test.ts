@@ -6,12 +6,14 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { freePort } from '../../embedded/processes/ports.ts'
 import type { KeyPair } from '../../pki/keys/key-pair.ts'
+import { readConfig } from '../../scep-gateway/config.ts'
 import { openssl, tryOpenssl, Workbench } from '../pki/openssl.ts'
 import { closing } from '../support/closing.ts'
 import { until } from '../support/issuing.ts'
 import { connect, newDevice, postMessage, rsaKeys } from '../support/scep-device.ts'
-import { makeScepScene } from '../support/scep-gateway.ts'
+import { fileOf, makeScepScene } from '../support/scep-gateway.ts'
 import { runGateway, startGatewayProcess, type ProcessOptions } from '../support/scep-gateway-process.ts'
 import { startServiceProxy } from '../support/scep-service-proxy.ts'
 import { enrolAt, enrolment, knownIn, newName } from '../support/scep-setting.ts'
@@ -175,11 +177,54 @@ describe('the configuration', () => {
     [{ 'scep.legacy-algorithms': 'yes' }, {}, 'scep.legacy-algorithms: Invalid option: expected one of "true"|"false"'],
     [{ 'scep.service.base-url': 'certwright:8080' }, {}, 'scep.service.base-url: Invalid URL'],
     [{ 'scep.service.client-secret': '' }, {}, 'scep.service.client-secret: is missing'],
+    [
+      { 'scep.service.client-secret': '' },
+      { SCEP_SERVICE_CLIENT_SECRET: '  ' },
+      'scep.service.client-secret: is missing',
+    ],
+    [{}, { SERVER_PORT: '0x2650' }, 'server.port: Invalid input: expected number, received NaN'],
+    [{ SCEP_WAIT_SECONDS: '4' }, {}, 'SCEP_WAIT_SECONDS: there is no such property'],
+    [
+      { 'scep.static-password': 'a long \\u00zz one' },
+      {},
+      '\\u is followed by four hexadecimal digits; a backslash is written twice',
+    ],
+    ...[
+      'http://u:p@127.0.0.1:8080',
+      'http://127.0.0.1:8080/?a=1',
+      'http://127.0.0.1:8080/#a',
+      'http://127.0.0.1/api/v1/',
+    ].map(
+      url =>
+        [
+          { 'scep.service.base-url': url },
+          {},
+          'scep.service.base-url: is an address without /api/v1, user, password, query and fragment',
+        ] as const,
+    ),
   ]
   test.each(wrong)('%j and %j do not start: the line names the property', async (properties, environment, line) => {
     const own = opened(await runGateway({ ...least, ...properties }, environment))
     expect(await own.ended).toBe(2)
     expect(own.output()).toBe(`The configuration of the SCEP gateway is wrong:\n${line}\n`)
+  })
+
+  test.each<[string, NodeJS.ProcessEnv, RegExp]>([
+    ['an address of nobody', { SERVER_ADDRESS: 'nobody.invalid' }, /^server\.address, server\.port: .*ENOTFOUND/m],
+    ['an address of others', { SERVER_ADDRESS: '192.0.2.1' }, /^server\.address, server\.port: .*EADDRNOTAVAIL/m],
+    ['a port that is taken', { SERVER_HTTP_PORT: 'same' }, /^server\.address, server\.http\.port: .*EADDRINUSE/m],
+  ])('%s does not start: the line names the properties', async (_, environment, line) => {
+    const port = String(await freePort())
+    const given = Object.entries(environment).map(([name, value]) => [name, value === 'same' ? port : value])
+    const own = opened(await runGateway({ ...least, 'server.port': port }, Object.fromEntries(given)))
+    expect(await own.ended).toBe(2)
+    expect(own.output()).toMatch(line)
+  })
+
+  test('of a file of Windows is read', () => {
+    const file = `\uFEFF# made in C:\\users\n${fileOf({ ...least, 'server.ssl.certificate': 'C:\\\\users\\\\scep.pem' })}`
+    const config = { file, environment: { SERVER_SSL_PRIVATE_KEY: 'scep.key' } }
+    expect(readConfig(config.file, config.environment)['server.ssl.certificate']).toBe('C:\\users\\scep.pem')
   })
 
   test('of a file that is not there does not start', async () => {
