@@ -38,6 +38,21 @@ const change = async (services: Services, input: ClientInput, members: { name?: 
   if (!(await services.directory.change(input.providerId, members))) throw noSuchClient(input.providerId)
 }
 
+/** The record, when every transaction that was to write it has ended. */
+const recordOf = ({ orm }: Services, id: string): Promise<ApiClient | null> =>
+  orm.em.fork().transactional(async em => {
+    await takeKeyedLocks(em, 'API_CLIENT', [id])
+    return em.findOne(ApiClient, id)
+  })
+
+/** As `asking`, for a client that is there: one that was deleted while its caller stood in line is none of the provider's faults. */
+const askingOfKnown = <T>(services: Services, input: ClientInput, ask: () => Promise<T>): Promise<T> =>
+  asking(services, input, () =>
+    ask().catch(async (error: unknown) => {
+      throw (await recordOf(services, input.apiClientId)) ? error : new Failure('API_CLIENT_NOT_FOUND')
+    }),
+  )
+
 /** Writing while somebody waits. */
 export const directoryActivities = (services: Services) => ({
   /** Idempotency key: the client id; what an earlier attempt made is completed with the same secret. */
@@ -49,31 +64,24 @@ export const directoryActivities = (services: Services) => ({
     enabled,
     ...input
   }: ClientInput & { readonly name?: string; readonly enabled?: boolean }): Promise<void> =>
-    asking(services, input, () =>
+    askingOfKnown(services, input, () =>
       change(services, input, { ...(name !== undefined && { name }), ...(enabled !== undefined && { enabled }) }),
     ),
   /** Changes nothing; the secret is answered sealed. */
   readDirectorySecret: (input: ClientInput): Promise<string> =>
-    asking(services, input, async () => {
+    askingOfKnown(services, input, async () => {
       const secret = Buffer.from(await services.directory.secretOf(input.providerId))
       return services.seal.seal(secret, useOf(input)).toString('base64')
     }),
   /** Idempotency key: the client; the secret is set to the same value. */
   setDirectorySecret: (input: WithSecret): Promise<void> =>
-    asking(services, input, () => services.directory.setSecret(input.providerId, unsealed(services, input))),
+    askingOfKnown(services, input, () => services.directory.setSecret(input.providerId, unsealed(services, input))),
   /** Idempotency key: the client. One that is not there needs no closing. */
   closeDirectoryClient: (input: ClientInput): Promise<void> =>
     asking(services, input, async () => {
       await services.directory.change(input.providerId, { enabled: false })
     }),
 })
-
-/** The record, when every transaction that was to write it has ended. */
-const recordOf = ({ orm }: Services, id: string): Promise<ApiClient | null> =>
-  orm.em.fork().transactional(async em => {
-    await takeKeyedLocks(em, 'API_CLIENT', [id])
-    return em.findOne(ApiClient, id)
-  })
 
 /** Undoing and ending, for as long as it takes. */
 export const directoryRepairs = (services: Services) => ({

@@ -27,7 +27,10 @@ beforeAll(async () => {
 }, 120_000)
 // A token lives for five minutes.
 beforeEach(async () => void (admin = await service.user({ GLOBAL: ['ADMIN'] })))
-afterEach(() => proxy.set('PASSES'))
+afterEach(async () => {
+  proxy.beforeWrite(async () => undefined)
+  await proxy.set('PASSES')
+})
 afterAll(() => faulty.stop())
 
 const newBody = (more: object = {}) => ({ name: `Robot ${randomUUID()}`, realmIds: [scene.realmId], ...more })
@@ -47,6 +50,29 @@ const faults: readonly (readonly [Fault, number])[] = [
   [409, Infinity],
   [403, Infinity],
 ]
+
+test('who stands in line behind the deletion of a client hears that it is gone', async () => {
+  const made = await makeMachine(admin, scene)
+  const gate = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  proxy.beforeWrite(() => {
+    reached.resolve()
+    return gate.promise
+  })
+  const deletion = admin.delete(`${path}/${made.id}?version=1`)
+  await reached.promise
+  const others = [
+    admin.post(`${path}/${made.id}/reset-secret`),
+    admin.patch(`${path}/${made.id}`, { name: `Other ${made.name}` }),
+    admin.patch(`${path}/${made.id}`, { enabled: false }),
+  ]
+  // They may come after the deletion as well: they are in line, or find nothing.
+  await new Promise(resolve => void setTimeout(resolve, 500))
+  gate.resolve()
+  expect((await deletion).status).toBe(204)
+  expect((await Promise.all(others)).map(refusalOf)).toEqual(Array(3).fill([404, 'API_CLIENT_NOT_FOUND']))
+  expect(await knownAs(made.name)).toEqual([])
+})
 
 describe.each(faults)('when the identity provider answers %s', (fault, writes) => {
   test('no client is made', async () => {
