@@ -9,6 +9,7 @@ import { Ca } from '../../storage/rows/ca.ts'
 import { CertificateProvider } from '../../storage/rows/certificate-provider.ts'
 import { PrivateKey } from '../../storage/rows/private-key.ts'
 import { leafInput, makeRoot } from '../pki/hierarchy.ts'
+import { encodedBy, oddHeaders } from '../pki/encodings.ts'
 import { openssl, Workbench } from '../pki/openssl.ts'
 import { blocksOf, refusalOf } from '../support/issuing.ts'
 import { adminOf, newProvider as newLocalProvider, rollOver, soon } from '../support/rollover.ts'
@@ -95,6 +96,10 @@ describe('what a CA says by itself is refused:', () => {
   test.each([
     ['a certificate', tbsCertificate],
     ['a certificate and more', async () => Buffer.concat([await tbsCertificate(), Buffer.from('more')])],
+    ...Object.entries(oddHeaders).map(
+      ([odd, header]) =>
+        [`a certificate with ${odd}`, async () => encodedBy(await tbsCertificate(), () => header)] as const,
+    ),
     ['signed attributes', async () => replyAttributes()],
     ['a next CA that nobody planned', async () => certificatesOnly([await tbsCertificate()])],
   ])('%s', async (_, make) => {

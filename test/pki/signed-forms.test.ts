@@ -1,5 +1,5 @@
 // What signDataWithCA must not sign, in every encoding that somebody's parser takes; and what signDataScep may.
-import { randomBytes } from 'node:crypto'
+import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
@@ -150,6 +150,15 @@ const encodings: Readonly<Record<string, (der: Buffer) => Buffer>> = {
     Buffer.concat([der.subarray(0, 1), Buffer.of(0x83, 0x7f, 0xff, 0xff), bodyOf(der)]),
 }
 
+/** As node has openssl read it. */
+const isReadByOpenssl = (certificate: Buffer): boolean => {
+  try {
+    return new X509Certificate(certificate).raw.length > 0
+  } catch {
+    return false
+  }
+}
+
 const sampleOf = (name: string): Buffer => {
   const der = real[name] ?? made[name]
   if (!der) throw new Error('no such sample')
@@ -195,6 +204,38 @@ test.each(Object.keys(oddHeaders).filter(odd => odd.includes('zero')))('openssl 
     expect.stringMatching(/5$/),
     expect.stringMatching(/6$/),
   ])
+})
+
+const oddOctets = fc.constantFrom(0, 0x05, 0x10, 0x1f, 0x20, 0x30, 0x31, 0x3f, 0x80, 0x81, 0x82, 0x90, 0xa0, 0xff)
+
+/** At a place among the first members: octets taken away, and others put there. */
+const change = fc.record({
+  place: fc.nat({ max: 60 }),
+  removed: fc.nat({ max: 1 }),
+  put: fc.array(oddOctets, { maxLength: 4 }),
+})
+
+test('what openssl reads as a certificate is recognised, whatever is odd in it', () => {
+  const [tbs, ...rest] = new DerValue(party.certificate, 0, party.certificate.length).children.map(({ raw }) => raw)
+  const usual = Array.from({ length: 10 * everyHeader.length }, () => everyHeader[0]!)
+  let read = 0
+  fc.assert(
+    fc.property(
+      fc.infiniteStream(fc.constantFrom(...usual, ...everyHeader)),
+      fc.array(change, { maxLength: 2 }),
+      (choices, changes) => {
+        let octets = encodedBy(tbs ?? Buffer.alloc(0), () => choices.next().value)
+        for (const { place, removed, put } of changes)
+          octets = Buffer.concat([octets.subarray(0, place), Buffer.from(put), octets.subarray(place + removed)])
+        const certificate = sequence(octets, ...rest)
+        if (!isReadByOpenssl(certificate)) return
+        read++
+        expect([octets.toString('hex'), findSignedForm(octets) === null]).toEqual([octets.toString('hex'), false])
+      },
+    ),
+    { numRuns: 10_000 },
+  )
+  expect(read).toBeGreaterThan(500)
 })
 
 test.each<[string, Buffer]>([
