@@ -20,9 +20,10 @@ const isBare = (text: string): boolean => {
   const { username, password, search, hash, pathname } = new URL(text)
   return `${username}${password}${search}${hash}` === '' && !/\/api\/v\d+\/?$/.test(pathname)
 }
+// Only what is a URL has parts to look at.
 const address = z
-  .url({ protocol: /^https?$/ })
-  .refine(isBare, { message: 'is an address without /api/v1, user, password, query and fragment', abort: true })
+  .url({ protocol: /^https?$/, abort: true })
+  .refine(isBare, 'is an address without /api/v1, user, password, query and fragment')
   .transform(text => text.replace(/\/$/, ''))
 
 const properties = {
@@ -112,7 +113,7 @@ const lineOf = ({ path: [property], message }: z.core.$ZodIssue, given: Given): 
   return `${String(property)}: ${given[String(property)] === undefined ? 'is missing' : message}`
 }
 
-/** The properties of a file, which editors of Windows begin with a mark. Misconfigured for `\\u` that is no escape. */
+/** The properties of a file, which editors of Windows begin with a mark. Misconfigured for `\u` that is no escape. */
 const written = (file: string): Given => {
   const text = file.replace(/^\uFEFF/, '')
   const escapes = text.replaceAll(/^[ \t\f]*[#!].*$/gm, '').match(/\\(?:u[\da-f]{0,4}|[^])/gi) ?? []

@@ -175,7 +175,9 @@ describe('the configuration', () => {
       'scep.static-password: Too small: expected string to have >=8 characters',
     ],
     [{ 'scep.legacy-algorithms': 'yes' }, {}, 'scep.legacy-algorithms: Invalid option: expected one of "true"|"false"'],
-    [{ 'scep.service.base-url': 'certwright:8080' }, {}, 'scep.service.base-url: Invalid URL'],
+    ...['certwright:8080', 'certwright', 'http://', 'ftp://certwright'].map(
+      url => [{ 'scep.service.base-url': url }, {}, 'scep.service.base-url: Invalid URL'] as const,
+    ),
     [{ 'scep.service.client-secret': '' }, {}, 'scep.service.client-secret: is missing'],
     [
       { 'scep.service.client-secret': '' },
